@@ -1,0 +1,1 @@
+"""A whole Roost on one machine, started and stopped by one command (`make up`, `make down`)."""

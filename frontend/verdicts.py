@@ -1,0 +1,118 @@
+"""What the top of an agent's page says: what happened, why, and what to do about it."""
+
+from dataclasses import dataclass
+
+from controlplane.agents.lifecycle import Goal, Status
+from controlplane.agents.models import Agent
+from controlplane.agents.sizes import SIZES, Size
+from frontend.looks import Look, look_of
+
+TITLES = {
+    Status.PENDING: "Queued",
+    Status.STARTING: "Starting",
+    Status.RUNNING: "Running, and answering",
+    Status.DEGRADED: "Degraded: up, but not answering",
+    Status.WAITING: "Waiting",
+    Status.RESTARTING: "Restarting",
+    Status.STOPPING: "Stopping",
+    Status.STOPPED: "Stopped",
+    Status.SUSPENDED: "Suspended",
+    Status.CRASH_LOOPING: "Crash looping",
+    Status.FAILED: "Failed",
+    Status.DELETING: "Deleting",
+    Status.DELETED: "Deleted",
+    Status.UNKNOWN: "Unknown: its node does not report",
+}
+# For the moment in which the worker has said nothing yet.
+WHYS = {
+    Status.PENDING: "A worker takes it up in a moment. You can leave this page; it goes on.",
+    Status.STARTING: "It counts as running once it has answered.",
+    Status.RESTARTING: "It keeps its workspace.",
+    Status.STOPPING: "It gets a moment to finish what it is writing.",
+    Status.STOPPED: "Its workspace is kept. Start it whenever you need it.",
+}
+DECISIONS = {Status.DEGRADED, Status.SUSPENDED, Status.CRASH_LOOPING, Status.FAILED}
+CALM = {Status.RUNNING, Status.DEGRADED, Status.RESTARTING, Status.STARTING, Status.UNKNOWN}
+DOWN = {Status.STOPPED, Status.SUSPENDED, Status.FAILED, Status.CRASH_LOOPING}
+
+
+@dataclass(frozen=True)
+class Button:
+    """A POST of `verb`, or a link to the tab `tab`."""
+
+    label: str
+    verb: str = ""
+    tab: str = ""
+    icon: str = ""
+    primary: bool = False
+    value: str = ""  # what the verb needs to know: a size
+
+
+@dataclass(frozen=True)
+class Verdict:
+    look: Look
+    title: str
+    why: str
+    buttons: tuple[Button, ...] = ()
+
+
+def status_of(agent: Agent) -> str:
+    """What to show: a wish that no worker has seen yet is under way already."""
+    if agent.observed_generation >= agent.generation:
+        return agent.status
+    if agent.goal == Goal.RUNNING and agent.status in DOWN:
+        return Status.PENDING
+    if agent.goal == Goal.STOPPED and agent.status in CALM:
+        return Status.STOPPING
+    if agent.restart_serial > agent.observed_restart and agent.status in CALM:
+        return Status.RESTARTING
+    return agent.status
+
+
+def needs(agent: Agent) -> bool:
+    """Whether it waits for a person to decide."""
+    return status_of(agent) in DECISIONS
+
+
+def verdict_of(agent: Agent, may_write: bool) -> Verdict:
+    status = status_of(agent)
+    # A message belongs to the status the worker wrote, not to the wish that came after it.
+    why = agent.message if status == agent.status else ""
+    return Verdict(
+        look_of(status),
+        TITLES.get(Status(status), status),
+        why or WHYS.get(Status(status), ""),
+        _buttons(agent, status) if may_write else (),
+    )
+
+
+def _buttons(agent: Agent, status: str) -> tuple[Button, ...]:
+    log = Button("See the log", tab="logs")
+    match status:
+        case Status.DEGRADED:
+            return (Button("Restart now", "restart", icon="restart", primary=True), log)
+        case Status.CRASH_LOOPING if agent.reason == "out_of_memory" and (size := _larger(agent)):
+            return (
+                Button(
+                    f"Resize to {size.title} and start", "resize", value=size.slug, primary=True
+                ),
+                Button("Try again as it is", "start"),
+            )
+        case Status.CRASH_LOOPING | Status.FAILED:
+            return (Button("Start again", "start", icon="play", primary=True), log)
+        case Status.STOPPED | Status.SUSPENDED:
+            return (Button("Start", "start", icon="play", primary=True),)
+        case Status.PENDING | Status.STARTING:
+            return (Button("Cancel", "stop"),)
+    return ()
+
+
+def _resize(size: Size) -> Button:
+    label = f"Resize to {size.title} and start"
+    return Button(label, "resize", value=size.slug, primary=True)
+
+
+def _larger(agent: Agent) -> Size | None:
+    """The next size up."""
+    has = agent.release.memory_mb if agent.release else 0
+    return next((size for size in SIZES.values() if size.memory_mb > has), None)

@@ -1,0 +1,15 @@
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+
+from controlplane.tenants.models import Organisation, User
+from frontend.pages import sign_in
+
+
+def home(request: HttpRequest) -> HttpResponse:
+    """The first of somebody's organisations."""
+    if not isinstance(request.user, User):
+        return sign_in(request)
+    first = Organisation.objects.of(request.user).order_by("name").first()
+    if first is None:
+        return render(request, "frontend/nowhere.html")
+    return redirect("frontend:agents", first.slug)

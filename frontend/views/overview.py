@@ -1,0 +1,103 @@
+"""The front page of an agent: verdict, progress, timeline, facts; kept true by events."""
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.template.loader import render_to_string
+
+from controlplane.agents.models import Agent, Condition, Event
+from controlplane.agents.queries import agents_of, events_of, get_agent
+from controlplane.tenants.access import Access
+from frontend import live
+from frontend.looks import look_of
+from frontend.pages import async_page, page, show
+from frontend.steps import steps_of
+from frontend.verdicts import status_of, verdict_of
+
+EVENTS = 30
+PARTS = {
+    name: f"frontend/agent/_{name}.html"
+    for name in ("actions", "verdict", "progress", "timeline", "facts")
+}
+
+
+@page("agents:read")
+def overview(request: HttpRequest, access: Access, name: str) -> HttpResponse:
+    agent = get_agent(access, name=name)
+    before = request.GET.get("before", "")
+    context = drawn(access, agent, int(before) if before.isascii() and before.isdigit() else None)
+    return show(request, access, "frontend/agent/overview.html", context)
+
+
+@async_page("agents:read")
+async def overview_live(request: HttpRequest, access: Access, agent: str) -> HttpResponseBase:
+    return live.answer(AgentParts(request, access, agent), request.GET.get("shown", ""))
+
+
+def drawn(access: Access, agent: Agent, before: int | None = None) -> dict[str, Any]:
+    events = events_of(agent)
+    if before is not None:
+        events = events.filter(pk__lt=min(before, 2**62))
+    newest = list(events[: EVENTS + 1])
+    conditions = list(agent.conditions.order_by("type"))
+    return {
+        "section": "agents",
+        "tab": "overview",
+        "agent": agent,
+        "status": status_of(agent),
+        "verdict": verdict_of(agent, access.may("agents:write")),
+        "steps": steps_of(agent),
+        "events": newest[:EVENTS],
+        "older": newest[EVENTS - 1].pk if len(newest) > EVENTS else None,
+        "before": before,
+        "conditions": conditions,
+        "may_write": access.may("agents:write"),
+        "may_chat": access.may("agents:chat"),
+        "shown": live.version(looked(agent, newest, conditions)),
+    }
+
+
+def looked(agent: Agent, events: list[Event], conditions: list[Condition]) -> dict[str, Hashable]:
+    status = status_of(agent)
+    since = agent.status_since.isoformat()
+    return {
+        "actions": (status, agent.name),
+        "verdict": (status, agent.reason, agent.message, since, agent.name),
+        "progress": (status, agent.step, since),
+        "timeline": events[0].pk if events else 0,
+        "facts": (
+            agent.release_id,
+            agent.quota_enforcement,
+            tuple((one.type, one.status, one.message) for one in conditions),
+        ),
+    }
+
+
+class AgentParts:
+    def __init__(self, request: HttpRequest, access: Access, agent_id: str) -> None:
+        self.request, self.access, self.agent_id = request, access, agent_id
+        self.agents = [agent_id]
+        self.hurried = False
+
+    def look(self) -> Mapping[str, Hashable]:
+        agent = self._agent()
+        if agent is None:
+            self.hurried = False
+            return {"verdict": "gone"}
+        self.hurried = look_of(status_of(agent)).spins
+        return looked(agent, list(events_of(agent)[:1]), list(agent.conditions.order_by("type")))
+
+    def draw(self, names: set[str]) -> Mapping[str, str]:
+        agent = self._agent()
+        if agent is None:
+            return {"verdict": self._part("frontend/agent/_gone.html", {})}
+        context = drawn(self.access, agent)
+        return {name: self._part(PARTS[name], context) for name in sorted(names)}
+
+    def _part(self, template: str, context: dict[str, Any]) -> str:
+        return render_to_string(template, {**context, "access": self.access}, self.request)
+
+    def _agent(self) -> Agent | None:
+        return agents_of(self.access).select_related("created_by").filter(pk=self.agent_id).first()

@@ -1,0 +1,109 @@
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from controlplane.agents import actions
+from controlplane.agents.dispatch import request_reconcile
+from controlplane.agents.models import Agent, Condition, Event, Release
+from controlplane.audit.actor import Actor
+from controlplane.errors import Refusal
+from controlplane.tenants.access import Access
+from controlplane.tenants.models import Role
+from controlplane.tenants.permissions import scopes_of
+
+
+class ReadOnlyInline(admin.TabularInline[Any, Agent]):
+    extra = 0
+    can_delete = False
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class ReleaseInline(ReadOnlyInline):
+    model = Release
+    fk_name = "agent"
+    fields = ["number", "image", "provider", "model", "memory_mb", "author_label", "created_at"]
+    readonly_fields = ["created_at"]
+
+
+class ConditionInline(ReadOnlyInline):
+    model = Condition
+
+
+class EventInline(ReadOnlyInline):
+    model = Event
+    fields = ["at", "level", "title", "detail", "actor"]
+    readonly_fields = ["at"]
+    ordering = ["-id"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).order_by("-id")
+
+
+def operator_access(request: HttpRequest, agent: Agent) -> Access:
+    """An operator acts with an owner's rights, under their own name in the audit log."""
+    user = request.user
+    actor = Actor("operator", str(user.pk), f"operator {user}", request.META.get("REMOTE_ADDR"))
+    return Access(agent.organisation, actor, user, scopes_of(Role.OWNER), Role.OWNER)  # type: ignore[arg-type]
+
+
+@admin.register(Agent)
+class AgentAdmin(admin.ModelAdmin[Agent]):
+    """Shows and nudges. What a worker owns is read-only; actions are the customers' own."""
+
+    list_display = ["name", "id", "organisation", "runtime", "goal", "status", "reason", "node"]
+    list_filter = ["status", "goal", "runtime", "node"]
+    list_select_related = ["organisation"]
+    search_fields = ["name", "id", "organisation__name", "organisation__slug", "reason"]
+    inlines = [ConditionInline, ReleaseInline, EventInline]
+    actions = ["start", "stop", "restart", "reconcile_now"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Agent | None = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Agent | None = None) -> bool:
+        # The list's actions need it; on an agent's own page every field is read-only.
+        return obj is None
+
+    @admin.action(description="Start")
+    def start(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
+        self._each(request, agents, actions.start_agent)
+
+    @admin.action(description="Stop")
+    def stop(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
+        self._each(request, agents, actions.stop_agent)
+
+    @admin.action(description="Restart")
+    def restart(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
+        self._each(request, agents, actions.restart_agent)
+
+    @admin.action(description="Look again now")
+    def reconcile_now(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
+        for agent in agents:
+            request_reconcile(agent)
+        self.message_user(request, f"Asked the nodes to look at {len(agents)} agents.")
+
+    def _each(
+        self,
+        request: HttpRequest,
+        agents: QuerySet[Agent],
+        act: Callable[[Access, Agent], Agent],
+    ) -> None:
+        done = 0
+        for agent in agents.select_related("organisation"):
+            try:
+                act(operator_access(request, agent), agent)
+                done += 1
+            except Refusal as refusal:
+                self.message_user(request, f"{agent}: {refusal}", messages.ERROR)
+        self.message_user(request, f"Done for {done} agents.")

@@ -1,0 +1,126 @@
+"""The web process's line to the node's gateway, which alone may speak to engines and agents.
+
+Everything here is async and streams; errors come as GatewayUnavailable (503) or as the
+Refusal that the gateway gave, with its code and sentence.
+"""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+from asgiref.sync import sync_to_async
+from django.conf import settings
+
+from controlplane.agents import tickets
+from controlplane.agents.errors import GatewayUnavailable
+from controlplane.agents.models import Agent
+from controlplane.errors import Refusal
+from controlplane.tenants.access import Access
+
+# A turn may think for a long time between two words; the line itself answers at once.
+TIMEOUT = httpx.Timeout(10, read=600)
+
+
+class GatewayRefusal(Refusal):
+    """What the gateway refused, in its words."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status, self.code = status, code
+
+
+async def conversations(access: Access, agent: Agent) -> list[dict[str, Any]]:
+    answer = await _get(access, agent, "history", "conversations")
+    rows: list[dict[str, Any]] = answer["conversations"]
+    return rows
+
+
+async def history(
+    access: Access, agent: Agent, conversation: str | None = None
+) -> dict[str, Any]:
+    """{"conversation": id, "messages": [{"id","role","text","at"}]}, oldest first."""
+    query = {"conversation": conversation} if conversation else {}
+    return await _get(access, agent, "history", "messages", query)
+
+
+async def stream_message(
+    access: Access, agent: Agent, text: str, conversation: str | None = None
+) -> AsyncIterator[dict[str, Any]]:
+    """Events: {"type": "delta", "text"}, {"type": "tool", "name", "state", "detail"},
+    {"type": "completed", "conversation", "text"}, {"type": "failed", "code", "message"}.
+    The last is always completed or failed. Leaving early leaves the agent's turn running."""
+    body = {"text": text, "conversation": conversation}
+    async for line in _lines(access, agent, "chat", "POST", "messages", json=body):
+        yield json.loads(line)
+
+
+async def logs(
+    access: Access, agent: Agent, *, follow: bool = False, since: str = "", tail: int = 500
+) -> AsyncIterator[dict[str, Any]]:
+    """{"at": RFC 3339 with nanoseconds, "text"}; resume with `since=` the last `at`.
+
+    {"mark": sentence} tells of a replaced container. Ends when the agent is not followed any
+    more; follow again with `since`.
+    """
+    query = {"follow": "1" if follow else "", "since": since, "tail": str(tail)}
+    async for line in _lines(access, agent, "logs", "GET", "logs", params=query):
+        yield json.loads(line)
+
+
+async def _get(
+    access: Access, agent: Agent, verb: str, path: str, query: dict[str, str] | None = None
+) -> dict[str, Any]:
+    headers = await _headers(access, agent, verb)
+    try:
+        async with _client() as client:
+            response = await client.get(_url(agent, path), params=query, headers=headers)
+    except httpx.HTTPError as error:
+        raise GatewayUnavailable from error
+    _refuse(response.status_code, response.content)
+    answer: dict[str, Any] = response.json()
+    return answer
+
+
+async def _lines(
+    access: Access, agent: Agent, verb: str, method: str, path: str, **options: Any
+) -> AsyncIterator[str]:
+    headers = await _headers(access, agent, verb)
+    try:
+        async with (
+            _client() as client,
+            client.stream(method, _url(agent, path), headers=headers, **options) as response,
+        ):
+            if response.status_code >= 400:
+                _refuse(response.status_code, await response.aread())
+            async for line in response.aiter_lines():
+                if line:
+                    yield line
+    except httpx.HTTPError as error:
+        raise GatewayUnavailable from error
+
+
+async def _headers(access: Access, agent: Agent, verb: str) -> dict[str, str]:
+    ticket = await sync_to_async(tickets.issue)(access, agent.pk, verb)
+    return {"X-Roost-Ticket": ticket}
+
+
+def _client() -> httpx.AsyncClient:
+    return httpx.AsyncClient(timeout=TIMEOUT, trust_env=False)
+
+
+def _url(agent: Agent, path: str) -> str:
+    return f"{settings.GATEWAY_URL}/gateway/agents/{agent.pk}/{path}"
+
+
+def _refuse(status: int, body: bytes) -> None:
+    if status < 400:
+        return
+    try:
+        problem = json.loads(body)
+        code, message = problem["code"], problem["message"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise GatewayUnavailable from error
+    if status >= 500:
+        raise GatewayUnavailable(message)
+    raise GatewayRefusal(status, code, message)

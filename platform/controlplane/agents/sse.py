@@ -1,0 +1,22 @@
+"""Server-sent events, as text."""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+from django.http import StreamingHttpResponse
+
+
+def event(name: str, data: Any, id: str | int | None = None) -> str:
+    """One event; `data` is JSON-encoded unless it is text."""
+    text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
+    head = f"id: {id}\n" if id is not None else ""
+    body = "".join(f"data: {line}\n" for line in text.splitlines() or [""])
+    return f"{head}event: {name}\n{body}\n"
+
+
+def stream(events: AsyncIterator[str]) -> StreamingHttpResponse:
+    response = StreamingHttpResponse(events, content_type="text/event-stream")
+    response["Cache-Control"] = "no-store"
+    response["X-Accel-Buffering"] = "no"  # nginx would hold the words back
+    return response

@@ -1,0 +1,65 @@
+"""Short signed tickets: what the web process hands a gateway so that it may serve one caller.
+
+A ticket names the agent, the verbs and who asks; it lives a minute and is checked when a
+request begins. Long streams ask `still_allowed` while they run.
+"""
+
+from dataclasses import asdict, dataclass
+
+from django.conf import settings
+from django.core import signing
+
+from controlplane.tenants.access import Access
+from controlplane.tenants.models import ApiToken, Membership
+from controlplane.tenants.permissions import scopes_of
+
+MAX_AGE = 60  # seconds
+SALT = "roost.gateway"
+NEEDS = {"chat": "agents:chat", "history": "agents:read", "logs": "agents:read"}
+
+
+class BadTicket(Exception):
+    """Not signed by us, too old, or for something else."""
+
+
+@dataclass(frozen=True)
+class Ticket:
+    agent: str
+    verb: str  # a key of NEEDS
+    organisation: str
+    user: int
+    token: str  # the API token's id, or ""
+
+
+def issue(access: Access, agent_id: str, verb: str) -> str:
+    """Raises Forbidden where the caller may not do `verb`."""
+    access.require(NEEDS[verb])
+    token = access.actor.id if access.actor.kind == "token" else ""
+    ticket = Ticket(agent_id, verb, access.organisation.pk, access.user.pk, token)
+    return signing.dumps(asdict(ticket), key=settings.GATEWAY_SECRET, salt=SALT)
+
+
+def read(text: str, agent_id: str, verb: str) -> Ticket:
+    """Raises BadTicket."""
+    try:
+        ticket = Ticket(
+            **signing.loads(text, key=settings.GATEWAY_SECRET, salt=SALT, max_age=MAX_AGE)
+        )
+    except (signing.BadSignature, TypeError) as error:
+        raise BadTicket from error
+    if (ticket.agent, ticket.verb) != (agent_id, verb):
+        raise BadTicket
+    return ticket
+
+
+def still_allowed(ticket: Ticket) -> bool:
+    """Whether its holder may go on: role not lowered, token not revoked (case W3)."""
+    membership = Membership.objects.filter(
+        organisation=ticket.organisation, user=ticket.user, user__is_active=True
+    ).first()
+    if membership is None or NEEDS[ticket.verb] not in scopes_of(membership.role):
+        return False
+    if not ticket.token:
+        return True
+    token = ApiToken.objects.live().filter(pk=ticket.token).first()
+    return token is not None and NEEDS[ticket.verb] in token.scopes

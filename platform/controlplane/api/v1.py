@@ -1,0 +1,14 @@
+"""Every endpoint of version 1. A second version is a second file."""
+
+from django.urls import include, path
+from drf_spectacular.views import SpectacularAPIView
+
+from controlplane.api import converters  # noqa: F401  the paths below use them
+
+app_name = "v1"
+urlpatterns = [
+    path("", include("controlplane.tenants.api.urls")),
+    path("", include("controlplane.keys.api.urls")),
+    path("", include("controlplane.agents.api.urls")),
+    path("schema", SpectacularAPIView.as_view(), name="schema"),
+]

@@ -1,0 +1,40 @@
+from collections.abc import Mapping
+from typing import Protocol
+
+from controlplane.errors import Unavailable
+
+
+class VaultUnavailable(Unavailable):
+    """Sealed, down, or not letting us in: try again later; running agents do not notice."""
+
+    code = "vault_unavailable"
+
+    def __init__(self, why: str = "it does not answer") -> None:
+        super().__init__(
+            f"The vault cannot be used: {why}. Nothing was stored. Running agents go on; "
+            "try again in a moment, or ask your operator."
+        )
+
+
+class SecretMissing(Exception):
+    """Nothing lies at this path (any more)."""
+
+
+class Vault(Protocol):
+    """A versioned key-value store. Paths are ours, never a customer's text.
+
+    Every call may raise VaultUnavailable. The web process's role may write and delete
+    below `orgs/` but not read; the provisioner's may read all, and write below `agents/`.
+    """
+
+    def write(self, path: str, values: Mapping[str, str]) -> int:
+        """Store a new version; returns its number, from 1."""
+
+    def read(self, path: str) -> dict[str, str]:
+        """The newest version. Raises SecretMissing."""
+
+    def write_if_missing(self, path: str, values: Mapping[str, str]) -> None:
+        """Store version 1 unless something is there; two at once: one wins."""
+
+    def delete(self, path: str) -> None:
+        """Remove every version; absent counts as removed."""

@@ -1,0 +1,114 @@
+"""The base of every view below an organisation, and the views of organisations and tokens."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import status
+from rest_framework.generics import GenericAPIView
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.api.idempotency import once
+from controlplane.errors import NotFound
+from controlplane.tenants.access import Access, of_token
+from controlplane.tenants.actions import issue_token, rename_organisation, revoke_token
+from controlplane.tenants.api import serializers as s
+from controlplane.tenants.models import ApiToken, Organisation
+
+
+class OrganisationView(GenericAPIView[Any]):
+    """A view below /orgs/{org}. `self.access` is the caller; `needs` is what it takes by method."""
+
+    needs: dict[str, str] = {}
+    access: Access
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        self.access = of_token(request.auth, kwargs["org"], ip=request.META.get("REMOTE_ADDR"))
+        if request.method in self.needs:
+            self.access.require(self.needs[request.method])
+
+    def read(self, request: Request, serializer: type[Any], **context: Any) -> dict[str, Any]:
+        """The validated body. Raises ValidationError (422), ParseError (400)."""
+        body = serializer(data=request.data, context=context)
+        body.is_valid(raise_exception=True)
+        validated: dict[str, Any] = body.validated_data
+        return validated
+
+    def page(self, rows: Any, serializer: type[Any]) -> Response:
+        page = self.paginate_queryset(rows)
+        return self.get_paginated_response(serializer(page, many=True).data)
+
+    def once(self, act: Any, redact: tuple[str, ...] = ()) -> Response:
+        return once(self.request, self.request.auth.pk, act, redact)
+
+
+class Organisations(GenericAPIView[Organisation]):
+    queryset = Organisation.objects.all()
+    serializer_class = s.OrganisationSerializer
+
+    @extend_schema(operation_id="organisations_list")
+    def get(self, request: Request) -> Response:
+        """The organisations this token can reach: its own."""
+        rows = Organisation.objects.filter(pk=request.auth.organisation_id)
+        page = self.paginate_queryset(rows)
+        return self.get_paginated_response(s.OrganisationSerializer(page, many=True).data)
+
+
+class OneOrganisation(OrganisationView):
+    serializer_class = s.OrganisationSerializer
+    needs = {"GET": "org:read", "PATCH": "org:write"}
+
+    @extend_schema(operation_id="organisations_get")
+    def get(self, request: Request, org: str) -> Response:
+        return Response(s.OrganisationSerializer(self.access.organisation).data)
+
+    @extend_schema(operation_id="organisations_patch", request=s.OrganisationPatch)
+    def patch(self, request: Request, org: str) -> Response:
+        body = self.read(request, s.OrganisationPatch)
+        organisation = rename_organisation(self.access, **body) if body else self.access.organisation
+        return Response(s.OrganisationSerializer(organisation).data)
+
+
+class Tokens(OrganisationView):
+    queryset = ApiToken.objects.none()
+    serializer_class = s.TokenSerializer
+    needs = {"GET": "tokens:read", "POST": "tokens:write"}
+
+    @extend_schema(operation_id="tokens_list")
+    def get(self, request: Request, org: str) -> Response:
+        return self.page(ApiToken.objects.of(self.access.organisation), s.TokenSerializer)
+
+    @extend_schema(
+        operation_id="tokens_create", request=s.TokenCreate, responses={201: s.NewTokenSerializer}
+    )
+    def post(self, request: Request, org: str) -> Response:
+        """Make a token. Its text is in this answer and nowhere else, not even in a replay."""
+        body = self.read(request, s.TokenCreate)
+
+        def act() -> Response:
+            token, text = issue_token(self.access, **body)
+            data = s.TokenSerializer(token).data | {"token": text}
+            return Response(data, status=status.HTTP_201_CREATED)
+
+        return self.once(act, redact=("token",))
+
+
+class OneToken(OrganisationView):
+    serializer_class = s.TokenSerializer
+    needs = {"GET": "tokens:read", "DELETE": "tokens:write"}
+
+    def token(self, tok: str) -> ApiToken:
+        token = ApiToken.objects.of(self.access.organisation).filter(pk=tok).first()
+        if token is None:
+            raise NotFound("This token")
+        return token
+
+    @extend_schema(operation_id="tokens_get")
+    def get(self, request: Request, org: str, tok: str) -> Response:
+        return Response(s.TokenSerializer(self.token(tok)).data)
+
+    @extend_schema(operation_id="tokens_revoke", responses={204: None})
+    def delete(self, request: Request, org: str, tok: str) -> Response:
+        revoke_token(self.access, self.token(tok))
+        return Response(status=status.HTTP_204_NO_CONTENT)

@@ -1,0 +1,171 @@
+"""What every engine (Docker, the shipped fake, later Kubernetes) must be able to do.
+
+Each verb is an `ensure_…`: twice equals once, absent counts as stopped and as removed. Two
+kinds of errors come out, whatever library is inside:
+
+* EngineUnavailable   it did not answer: not knowing is not absence; try again later
+* EngineRefused       it answered no: trying the same again will not help
+  - ImageMissing      the image is not on this node
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+State = Literal["created", "running", "restarting", "paused", "exited", "dead"]
+
+
+class EngineUnavailable(Exception):
+    """The engine did not answer; nothing is known of what it runs."""
+
+
+class EngineRefused(Exception):
+    """The engine answered no."""
+
+
+class ImageMissing(EngineRefused):
+    """The image is not on this node."""
+
+    def __init__(self, image: str) -> None:
+        super().__init__(f"The image {image} is not on this node.")
+        self.image = image
+
+
+@dataclass(frozen=True)
+class Bind:
+    """A directory of the node shown inside; it must exist, or nothing starts."""
+
+    source: str
+    target: str
+    read_only: bool
+
+
+@dataclass(frozen=True)
+class NetworkSpec:
+    name: str
+    bridge: str
+    subnet: str
+    gateway: str
+    labels: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class ContainerSpec:
+    """The closed schema: all that an agent's container can differ in. See spec.py for who fills it.
+
+    Environment holds ids and settings, never a secret. Memory in MiB, CPU in thousandths.
+    """
+
+    name: str
+    image: str
+    labels: Mapping[str, str]
+    environment: Mapping[str, str]
+    binds: tuple[Bind, ...]
+    network: str
+    address: str | None
+    dns: tuple[str, ...]
+    memory_mb: int
+    cpu_millis: int
+    pids: int
+    tmp_mb: int
+    isolation: Literal["default", "gvisor"] = "default"
+
+
+@dataclass(frozen=True)
+class Container:
+    """What was seen of one. Times are the engine's own text, compared and never computed with."""
+
+    id: str
+    name: str
+    agent_id: str
+    release: int
+    restart: int  # which of the restarts people asked for it was made for
+    state: State
+    exit_code: int = 0
+    out_of_memory: bool = False
+    started_at: str = ""
+    restart_count: int = 0
+    address: str | None = None
+
+    @property
+    def up(self) -> bool:
+        return self.state in {"running", "paused"}
+
+    @property
+    def ends(self) -> int:
+        """How often it has ended since somebody last started it by hand."""
+        return self.restart_count + (1 if self.state in {"exited", "dead"} else 0)
+
+    @property
+    def life(self) -> str:
+        """Changes with every start and every end."""
+        return f"{self.id[:12]} {self.started_at} {self.ends}"
+
+
+@dataclass(frozen=True)
+class EngineEvent:
+    """`at` is in whole seconds since 1970; resume with it (the last second comes again)."""
+
+    agent_id: str
+    action: str  # start, die, oom, kill, destroy, ...
+    at: int
+
+
+@dataclass(frozen=True)
+class LogLine:
+    at: str  # RFC 3339 with nanoseconds
+    text: str
+
+
+@dataclass(frozen=True)
+class Build:
+    """An image to build from a tar of its context."""
+
+    reference: str
+    context_tar: bytes = field(repr=False)
+    args: Mapping[str, str] = field(repr=False)
+    labels: Mapping[str, str]
+    network: bool
+
+
+class Engine(Protocol):
+    def ping(self) -> str:
+        """Its version. Raises EngineUnavailable."""
+
+    def inspect(self, name: str) -> Container | None: ...
+
+    def list(self, labels: Mapping[str, str]) -> list[Container]:
+        """All that carry these labels, in any state, with what a list shows (no restart count)."""
+
+    def ensure_network(self, spec: NetworkSpec) -> None: ...
+    def ensure_network_removed(self, name: str) -> None: ...
+    def networks(self, labels: Mapping[str, str]) -> list[str]: ...
+
+    def ensure_created(self, spec: ContainerSpec) -> None:
+        """Raises ImageMissing. A container of that name is left as it is."""
+
+    def ensure_started(self, name: str) -> None:
+        """From created, exited or paused; it is then kept up by the engine itself."""
+
+    def nudge(self, name: str) -> None:
+        """Start at once what waits in the engine's back-off."""
+
+    def ensure_stopped(self, name: str, grace: int) -> None:
+        """For good: the engine does not start it again. `grace` in seconds, then it is killed."""
+
+    def ensure_removed(self, name: str) -> None: ...
+
+    def has_image(self, reference: str) -> bool: ...
+    def import_image(self, reference: str, tarball: str, labels: Mapping[str, str]) -> None: ...
+    def build_image(self, build: Build, say: Callable[[str], None]) -> None: ...
+
+    def run_helper(self, image: str, argv: list[str], binds: tuple[Bind, ...]) -> None:
+        """One short program as root in a container without network; raises EngineRefused."""
+
+    def log_tail(self, name: str, lines: int) -> list[LogLine]: ...
+
+    def log_follow(self, name: str, since: str) -> Iterator[LogLine]:
+        """Lines after `since` (RFC 3339 or ""); ends without an error when the container does."""
+
+    def events(self, labels: Mapping[str, str], since: int) -> Iterator[EngineEvent]:
+        """Ends without an error when the engine goes: an end is a disconnect."""

@@ -1,0 +1,294 @@
+"""Docker Engine. Nothing else in the project imports its SDK.
+
+Facts this file rests on, found by trying (Docker 20.10): the engine restarts what it runs
+under `unless-stopped`, but never after `docker kill`; a stop must first set the policy to
+`no`; a lost engine ends streams without an exception; setting up an endpoint is serialised
+in the engine, so starts are bounded here.
+"""
+
+import contextlib
+import io
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+import docker
+from docker.errors import APIError, DockerException, ImageNotFound, NotFound
+from docker.types import IPAMConfig, IPAMPool
+from requests.exceptions import RequestException
+
+from provisioner.engines.base import (
+    Bind,
+    Build,
+    Container,
+    ContainerSpec,
+    EngineEvent,
+    EngineRefused,
+    EngineUnavailable,
+    ImageMissing,
+    LogLine,
+    NetworkSpec,
+)
+from provisioner.engines.docker_spec import container_arguments, helper_arguments
+
+TIMEOUT = 30  # seconds for one call; stops add their grace
+SILENCE = 15  # seconds without a line before a follower looks up
+STARTS_AT_ONCE = 3
+KEEP_UP = {"Name": "unless-stopped"}
+STAY_DOWN = {"Name": "no"}
+
+
+@contextlib.contextmanager
+def translated() -> Iterator[None]:
+    """Turn the SDK's exceptions into the two kinds our callers tell apart."""
+    try:
+        yield
+    except ImageNotFound as error:
+        raise ImageMissing(str(error.explanation or error)) from error
+    except APIError as error:
+        # It answered, if only with 500: that is a no, not silence.
+        raise EngineRefused(str(error.explanation or error)) from error
+    except (RequestException, DockerException, OSError) as error:
+        raise EngineUnavailable(f"Docker does not answer: {error}") from error
+
+
+class DockerEngine:
+    """Threads may share it: the SDK's HTTP pool is made for that."""
+
+    def __init__(self) -> None:
+        self._starts = threading.BoundedSemaphore(STARTS_AT_ONCE)
+
+    @cached_property
+    def _api(self) -> Any:
+        with translated():
+            return docker.APIClient(version="auto", timeout=TIMEOUT, num_pools=32)
+
+    @translated()
+    def ping(self) -> str:
+        return str(self._api.version()["Version"])
+
+    @translated()
+    def inspect(self, name: str) -> Container | None:
+        try:
+            seen = self._api.inspect_container(name)
+        except NotFound:
+            return None
+        return _container(seen)
+
+    @translated()
+    def list(self, labels: Mapping[str, str]) -> list[Container]:
+        rows = self._api.containers(all=True, filters=_filters(labels))
+        return [_summary(row) for row in rows]
+
+    @translated()
+    def ensure_network(self, spec: NetworkSpec) -> None:
+        with contextlib.suppress(NotFound):
+            self._api.inspect_network(spec.name)
+            return
+        try:
+            self._api.create_network(
+                spec.name,
+                driver="bridge",
+                check_duplicate=True,
+                ipam=IPAMConfig(pool_configs=[IPAMPool(subnet=spec.subnet, gateway=spec.gateway)]),
+                options={
+                    "com.docker.network.bridge.name": spec.bridge,
+                    "com.docker.network.bridge.enable_icc": "false",
+                    "com.docker.network.bridge.host_binding_ipv4": "127.0.0.1",
+                },
+                labels=dict(spec.labels),
+            )
+        except APIError as error:
+            if error.status_code != 409:  # another worker made it meanwhile
+                raise
+
+    @translated()
+    def ensure_network_removed(self, name: str) -> None:
+        with contextlib.suppress(NotFound):
+            self._api.remove_network(name)
+
+    @translated()
+    def networks(self, labels: Mapping[str, str]) -> list[str]:  # type: ignore[valid-type]
+        return [row["Name"] for row in self._api.networks(filters=_filters(labels))]
+
+    @translated()
+    def ensure_created(self, spec: ContainerSpec) -> None:
+        try:
+            self._api.create_container(**container_arguments(self._api, spec))
+        except ImageNotFound as error:
+            raise ImageMissing(spec.image) from error
+        except APIError as error:
+            if error.status_code != 409:  # the name is taken: it is there
+                raise
+
+    @translated()
+    def ensure_started(self, name: str) -> None:
+        seen = self._api.inspect_container(name)
+        if seen["HostConfig"]["RestartPolicy"]["Name"] != KEEP_UP["Name"]:
+            self._api.update_container(name, restart_policy=KEEP_UP)
+        if seen["State"]["Paused"]:
+            self._api.unpause(name)
+        with self._starts:
+            self._api.start(name)
+
+    @translated()
+    def nudge(self, name: str) -> None:
+        with self._starts:
+            self._api.restart(name, timeout=0)
+
+    @translated()
+    def ensure_stopped(self, name: str, grace: int) -> None:
+        with contextlib.suppress(NotFound):
+            self._api.update_container(name, restart_policy=STAY_DOWN)
+            if self._api.inspect_container(name)["State"]["Paused"]:
+                self._api.unpause(name)
+            self._api.stop(name, timeout=grace)
+
+    @translated()
+    def ensure_removed(self, name: str) -> None:
+        try:
+            self._api.remove_container(name, force=True, v=False)
+        except NotFound:
+            return
+        except APIError as error:
+            if error.status_code != 409:  # its removal is already under way
+                raise
+            self._wait_until_gone(name)
+
+    def _wait_until_gone(self, name: str) -> None:
+        for _ in range(100):
+            if self.inspect(name) is None:
+                return
+            time.sleep(0.1)
+        raise EngineRefused(f"The engine has been removing {name} for 10 s.")
+
+    @translated()
+    def has_image(self, reference: str) -> bool:
+        try:
+            self._api.inspect_image(reference)
+        except ImageNotFound:
+            return False
+        return True
+
+    @translated()
+    def import_image(self, reference: str, tarball: str, labels: Mapping[str, str]) -> None:
+        repository, tag = reference.rsplit(":", 1)
+        changes = [f'LABEL {name}="{value}"' for name, value in labels.items()]
+        self._api.import_image_from_file(tarball, repository=repository, tag=tag, changes=changes)
+
+    @translated()
+    def build_image(self, build: Build, say: Callable[[str], None]) -> None:
+        lines = self._api.build(
+            fileobj=io.BytesIO(build.context_tar),
+            custom_context=True,
+            tag=build.reference,
+            buildargs=dict(build.args),
+            labels=dict(build.labels),
+            network_mode="default" if build.network else "none",
+            rm=True,
+            forcerm=True,
+            decode=True,
+            timeout=1800,
+        )
+        for line in lines:
+            if "error" in line:
+                raise EngineRefused(str(line["error"]))
+            if text := str(line.get("stream", "")).strip():
+                say(text)
+
+    @translated()
+    def run_helper(self, image: str, argv: list[str], binds: tuple[Bind, ...]) -> None:  # type: ignore[valid-type]
+        created = self._api.create_container(**helper_arguments(self._api, image, argv, binds))
+        try:
+            self._api.start(created["Id"])
+            code = self._api.wait(created["Id"], timeout=TIMEOUT)["StatusCode"]
+            if code:
+                text = self._api.logs(created["Id"], tail=3).decode(errors="replace")
+                raise EngineRefused(f"The helper ended with {code}: {text}")
+        finally:
+            self._api.remove_container(created["Id"], force=True)
+
+    @translated()
+    def log_tail(self, name: str, lines: int) -> list[LogLine]:  # type: ignore[valid-type]
+        try:
+            raw = self._api.logs(name, timestamps=True, tail=lines)
+        except NotFound:
+            return []
+        return [_log_line(line) for line in raw.decode(errors="replace").splitlines() if line]
+
+    def log_follow(self, name: str, since: str) -> Iterator[LogLine]:
+        # The SDK rounds `since` to a float, which repeats or loses lines; the text is exact.
+        with translated():
+            url = self._api._url("/containers/{0}/logs", name)
+            query = {"follow": 1, "stdout": 1, "stderr": 1, "timestamps": 1}
+            query |= {"since": engine_time(since)} if since else {"tail": "all"}
+            # A silent log ends here now and then, so that a reader who has gone is let go.
+            response = self._api._get(url, params=query, stream=True, timeout=SILENCE)
+            self._api._raise_for_status(response)
+            rest = b""
+            for chunk in self._api._multiplexed_response_stream_helper(response):
+                *whole, rest = (rest + chunk).split(b"\n")
+                for raw in whole:
+                    line = _log_line(raw.decode(errors="replace"))
+                    if line.at != since:
+                        yield line
+
+    def events(self, labels: Mapping[str, str], since: int) -> Iterator[EngineEvent]:
+        with translated():
+            filters = _filters(labels) | {"type": "container"}
+            for row in self._api.events(since=since, filters=filters, decode=True):
+                agent_id = row["Actor"]["Attributes"].get("roost.agent", "")
+                yield EngineEvent(agent_id, row["Action"], row["time"])
+
+
+def engine_time(text: str) -> str:
+    """RFC 3339 with nanoseconds to the engine's `seconds.nanoseconds`. Raises ValueError."""
+    match = re.fullmatch(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z", text)
+    if match is None:
+        raise ValueError(f"{text!r} is not a time of ours.")
+    seconds = int(datetime.fromisoformat(match[1]).replace(tzinfo=UTC).timestamp())
+    return f"{seconds}.{(match[2] or '').ljust(9, '0')}"
+
+
+def _filters(labels: Mapping[str, str]) -> dict[str, Any]:
+    return {"label": [f"{name}={value}" for name, value in labels.items()]}
+
+
+def _container(seen: Mapping[str, Any]) -> Container:
+    state = seen["State"]
+    labels = seen["Config"]["Labels"] or {}
+    addresses = [net["IPAddress"] for net in seen["NetworkSettings"]["Networks"].values()]
+    return Container(
+        id=seen["Id"],
+        name=seen["Name"].lstrip("/"),
+        agent_id=labels.get("roost.agent", ""),
+        release=int(labels.get("roost.release", 0)),
+        restart=int(labels.get("roost.restart", 0)),
+        state=state["Status"] if state["Status"] != "removing" else "dead",
+        exit_code=state["ExitCode"],
+        out_of_memory=state["OOMKilled"],
+        started_at=state["StartedAt"],
+        restart_count=seen["RestartCount"],
+        address=next(filter(None, addresses), None),
+    )
+
+
+def _summary(row: Mapping[str, Any]) -> Container:
+    labels = row["Labels"] or {}
+    return Container(
+        id=row["Id"],
+        name=row["Names"][0].lstrip("/"),
+        agent_id=labels.get("roost.agent", ""),
+        release=int(labels.get("roost.release", 0)),
+        restart=int(labels.get("roost.restart", 0)),
+        state=row["State"] if row["State"] != "removing" else "dead",
+    )
+
+
+def _log_line(text: str) -> LogLine:
+    at, _, rest = text.partition(" ")
+    return LogLine(at, rest)

@@ -1,0 +1,203 @@
+"""An engine in memory: for tests of logic, for scale, and for developing without Docker.
+
+It keeps the promises of base.Engine, counts its calls, and can be told to be silent.
+"""
+
+import itertools
+import queue
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from provisioner.engines.base import (
+    Bind,
+    Build,
+    Container,
+    ContainerSpec,
+    EngineEvent,
+    EngineRefused,
+    EngineUnavailable,
+    ImageMissing,
+    LogLine,
+    NetworkSpec,
+)
+
+
+class FakeEngine:
+    def __init__(self) -> None:
+        self.containers: dict[str, Container] = {}
+        self.specs: dict[str, ContainerSpec] = {}
+        self.kept_networks: dict[str, NetworkSpec] = {}
+        self.missing_images: set[str] = set()
+        self.silent = False
+        self.calls: list[str] = []
+        self._clock = itertools.count(1)
+        self._listeners: list[queue.Queue[EngineEvent]] = []
+        self._lock = threading.RLock()
+
+    # --- what tests and demonstrations do to it
+    def kill(self, name: str, *, exit_code: int = 137, restarts: bool = True) -> None:
+        """The main process ends; the engine starts it again unless `restarts` is false."""
+        with self._lock:
+            seen = self.containers[name]
+            self._tell(seen, "die")
+            if restarts:
+                self._set(
+                    seen,
+                    state="running",
+                    restart_count=seen.restart_count + 1,
+                    exit_code=exit_code,
+                    started_at=self._tick(),
+                )
+            else:
+                self._set(seen, state="exited", exit_code=exit_code)
+
+    def lose(self, name: str) -> None:
+        """Somebody removed it behind our back."""
+        with self._lock:
+            self._tell(self.containers.pop(name), "destroy")
+
+    # --- Engine
+    def ping(self) -> str:
+        self._called("ping")
+        return "fake"
+
+    def inspect(self, name: str) -> Container | None:
+        self._called("inspect")
+        return self.containers.get(name)
+
+    def list(self, labels: Mapping[str, str]) -> list[Container]:
+        self._called("list")
+        with self._lock:
+            wanted = labels.items()
+            return [
+                container
+                for name, container in self.containers.items()
+                if wanted <= self.specs[name].labels.items()
+            ]
+
+    def ensure_network(self, spec: NetworkSpec) -> None:
+        self._called("ensure_network")
+        self.kept_networks.setdefault(spec.name, spec)
+
+    def ensure_network_removed(self, name: str) -> None:
+        self._called("ensure_network_removed")
+        self.kept_networks.pop(name, None)
+
+    def networks(self, labels: Mapping[str, str]) -> list[str]:  # type: ignore[valid-type]
+        self._called("networks")
+        return [
+            name
+            for name, spec in self.kept_networks.items()
+            if labels.items() <= spec.labels.items()
+        ]
+
+    def ensure_created(self, spec: ContainerSpec) -> None:
+        self._called("ensure_created")
+        if spec.image in self.missing_images:
+            raise ImageMissing(spec.image)
+        if spec.network not in self.kept_networks:
+            raise EngineRefused(f"There is no network {spec.network}.")
+        with self._lock:
+            if spec.name in self.containers:
+                return
+            self.specs[spec.name] = spec
+            self.containers[spec.name] = Container(
+                id=f"fake{next(self._clock):08d}",
+                name=spec.name,
+                agent_id=spec.labels["roost.agent"],
+                release=int(spec.labels["roost.release"]),
+                restart=int(spec.labels["roost.restart"]),
+                state="created",
+                address=spec.address,
+            )
+
+    def ensure_started(self, name: str) -> None:
+        self._called("ensure_started")
+        with self._lock:
+            seen = self._get(name)
+            if not seen.up:
+                self._set(seen, state="running", started_at=self._tick(), restart_count=0)
+                self._tell(seen, "start")
+            elif seen.state == "paused":
+                self._set(seen, state="running")
+
+    def nudge(self, name: str) -> None:
+        self._called("nudge")
+        with self._lock:
+            self._set(
+                self._get(name), state="running", started_at=self._tick(), restart_count=0
+            )
+
+    def ensure_stopped(self, name: str, grace: int) -> None:
+        self._called("ensure_stopped")
+        with self._lock:
+            seen = self.containers.get(name)
+            if seen is not None and seen.state in {"running", "paused", "restarting"}:
+                self._set(seen, state="exited", exit_code=143)
+                self._tell(seen, "die")
+
+    def ensure_removed(self, name: str) -> None:
+        self._called("ensure_removed")
+        with self._lock:
+            seen = self.containers.pop(name, None)
+            if seen is not None:
+                self._tell(seen, "destroy")
+
+    def has_image(self, reference: str) -> bool:
+        self._called("has_image")
+        return reference not in self.missing_images
+
+    def import_image(self, reference: str, tarball: str, labels: Mapping[str, str]) -> None:
+        self._called("import_image")
+        self.missing_images.discard(reference)
+
+    def build_image(self, build: Build, say: Callable[[str], None]) -> None:
+        self._called("build_image")
+        self.missing_images.discard(build.reference)
+
+    def run_helper(self, image: str, argv: list[str], binds: tuple[Bind, ...]) -> None:  # type: ignore[valid-type]
+        self._called("run_helper")
+
+    def log_tail(self, name: str, lines: int) -> list[LogLine]:  # type: ignore[valid-type]
+        self._called("log_tail")
+        self._get(name)
+        return [LogLine("2026-01-01T00:00:00.000000001Z", "fake: nothing to say")][:lines]
+
+    def log_follow(self, name: str, since: str) -> Iterator[LogLine]:
+        yield from self.log_tail(name, 1)
+
+    def events(self, labels: Mapping[str, str], since: int) -> Iterator[EngineEvent]:
+        self._called("events")
+        listener: queue.Queue[EngineEvent] = queue.Queue()
+        self._listeners.append(listener)
+        try:
+            while not self.silent:
+                try:
+                    yield listener.get(timeout=0.1)
+                except queue.Empty:
+                    continue
+        finally:
+            self._listeners.remove(listener)
+
+    # --- inside
+    def _called(self, verb: str) -> None:
+        self.calls.append(verb)
+        if self.silent:
+            raise EngineUnavailable("The fake engine was told to be silent.")
+
+    def _get(self, name: str) -> Container:
+        if name not in self.containers:
+            raise EngineRefused(f"There is no container {name}.")
+        return self.containers[name]
+
+    def _set(self, seen: Container, **changes: Any) -> None:
+        self.containers[seen.name] = replace(seen, **changes)
+
+    def _tick(self) -> str:
+        return f"t{next(self._clock):08d}"
+
+    def _tell(self, container: Container, action: str) -> None:
+        for listener in self._listeners:
+            listener.put(EngineEvent(container.agent_id, action, 0))

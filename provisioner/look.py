@@ -1,0 +1,96 @@
+"""Looking at one agent: what its container is, whether it answers, how often it ended."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.utils.timezone import now
+
+from controlplane.agents.lifecycle import Goal, Status
+from controlplane.agents.models import Agent
+from provisioner import names
+from provisioner.backend import Backend
+from provisioner.engines.base import Container
+from provisioner.plan import CRASH_WINDOW, Seen, Wish
+from provisioner.probe import Target
+from runtimes.catalog import CATALOG
+
+# An agent that was well is asked for this long before it is called deaf.
+BENEFIT_OF_DOUBT = 1.5
+
+
+@dataclass(frozen=True)
+class Look:
+    wish: Wish
+    seen: Seen
+    crashes: list[str]  # ISO times within the window, the new ones included
+    new_crashes: int
+
+    @property
+    def life(self) -> str:
+        return self.seen.container.life if self.seen.container else ""
+
+
+def look(backend: Backend, agent: Agent, patience: float = 0) -> Look:
+    """Raises EngineUnavailable. Waits up to `patience` seconds for an answer of the agent."""
+    assert agent.release is not None  # noqa: S101  set in the transaction that made the agent
+    container = backend.engine.inspect(names.container(agent.pk))
+    wish = Wish(
+        goal=Goal(agent.goal),
+        release=agent.release.number,
+        restart=agent.restart_serial,
+        changed=agent.observed_generation != agent.generation,
+    )
+    new_crashes = 0 if wish.goal != Goal.RUNNING else count_ends(agent.life, container)
+    crashes = recent([] if wish.changed else agent.crashes, new_crashes)
+    was_ready = container is not None and agent.ready_life == container.life
+    seen = Seen(
+        container=container,
+        healthy=_healthy(backend, agent, container, was_ready, patience),
+        was_ready=was_ready,
+        ever_ready=agent.ready_at is not None,
+        crashes=len(crashes),
+        status=Status(agent.status),
+        overdue=agent.deadline_at is not None and now() > agent.deadline_at,
+        held=backend.workspaces.held(agent.pk) or backend.keys.held(agent.pk),
+    )
+    return Look(wish, seen, crashes, new_crashes)
+
+
+def _healthy(
+    backend: Backend, agent: Agent, container: Container | None, was_ready: bool, patience: float
+) -> bool:
+    if agent.goal != Goal.RUNNING or container is None or container.state != "running":
+        return False
+    found = target(backend, agent, container.address)
+    if found is None:
+        return False
+    return backend.prober.wait(found, max(patience, BENEFIT_OF_DOUBT if was_ready else 0))
+
+
+def target(backend: Backend, agent: Agent, address: str | None = None) -> Target | None:
+    """Where the agent answers; None while it has no keys or address."""
+    token, address = backend.keys.token(agent.pk), address or agent.address
+    if token is None or address is None:
+        return None
+    return Target(agent.pk, CATALOG[agent.runtime], address, token)
+
+
+def count_ends(life: str, container: Container | None) -> int:
+    """How often it ended since we last saw it; 0 where we were the ones who changed it."""
+    if not life or container is None:
+        return 0
+    old_id, old_start, old_ends = life.rsplit(" ", 2)
+    new_id, new_start, new_ends = container.life.rsplit(" ", 2)
+    if old_id != new_id:
+        return 0
+    more = int(new_ends) - int(old_ends)
+    if more > 0:
+        return more
+    return 1 if old_start != new_start and old_start else 0
+
+
+def recent(crashes: list[str], more: int) -> list[str]:
+    moment = now()
+    oldest = moment - timedelta(seconds=CRASH_WINDOW)
+    kept = [text for text in crashes if datetime.fromisoformat(text) > oldest]
+    return (kept + [moment.isoformat()] * more)[-20:]

@@ -1,0 +1,89 @@
+"""The node's process: watch, sweep, rounds, resolver. It needs the database and the engine;
+with the queue away everything still converges, only a second later."""
+
+import logging
+import threading
+from collections.abc import Callable
+
+from django.conf import settings
+from django.db import DatabaseError, close_old_connections
+
+from controlplane.agents.lifecycle import Goal
+from controlplane.agents.models import Agent
+from provisioner import host, resolver, rounds, watch
+from provisioner.backend import Backend
+from provisioner.crew import Crew
+from provisioner.guard import GuardError
+from provisioner.workspaces.base import WorkspaceTrouble
+
+log = logging.getLogger(__name__)
+
+SWEEP = 1.0  # seconds between two of each
+ASK = 20.0
+BEAT = 5.0
+COMPARE = 15.0
+HOUSE = 60.0
+
+
+def run(backend: Backend, stop: threading.Event) -> None:
+    """Until `stop` is set."""
+    backend.workspaces.prepare_node()
+    if backend.guarded:
+        host.ensure_service_address(settings.ROOST_INSTALLATION, settings.ROOST_SERVICE_ADDRESS)
+        rounds.keep_house(backend)
+    rounds.beat(backend)
+    crew = Crew(backend)
+    wake_all(crew)
+    asked = rounds.Rounds(backend, crew)
+    jobs: list[tuple[str, float, Callable[[], object]]] = [
+        ("sweep", SWEEP, lambda: rounds.sweep(crew)),
+        ("ask", ASK, asked.ask),
+        ("beat", BEAT, lambda: rounds.beat(backend)),
+        ("compare", COMPARE, lambda: watch.compare(backend, crew)),
+        ("house", HOUSE, lambda: rounds.keep_house(backend)),
+    ]
+    threads = [threading.Thread(target=_every, args=(*job, stop), name=job[0]) for job in jobs]
+    # The stream blocks without a word for as long as nothing happens, so nobody waits for it.
+    threads.append(
+        threading.Thread(target=_forever, args=(backend, crew, stop), name="watch", daemon=True)
+    )
+    for thread in threads:
+        thread.start()
+    with resolver.serving(backend):
+        stop.wait()
+    for thread in threads:
+        if not thread.daemon:
+            thread.join()
+    crew.stop()
+
+
+def wake_all(crew: Crew) -> None:
+    """After a reboot or an update every agent that should run gets a pass: remounted, keyed again
+    from the vault, started (case S15)."""
+    rows = Agent.objects.on(settings.ROOST_NODE).filter(goal=Goal.RUNNING)
+    for agent_id in rows.values_list("pk", flat=True):
+        crew.nudge(agent_id)
+
+
+def _every(name: str, seconds: float, job: Callable[[], object], stop: threading.Event) -> None:
+    while not stop.is_set():
+        _attempt(name, job)
+        stop.wait(seconds)
+
+
+def _forever(backend: Backend, crew: Crew, stop: threading.Event) -> None:
+    while not stop.is_set():
+        _attempt("watch", lambda: watch.follow(backend, crew, stop))
+        stop.wait(1)
+
+
+def _attempt(name: str, job: Callable[[], object]) -> None:
+    """One job's trouble is written down and does not end the node."""
+    try:
+        job()
+    except (DatabaseError, WorkspaceTrouble, GuardError) as error:
+        log.warning("%s: %s", name, error)
+    except Exception:
+        log.exception("%s failed", name)
+    finally:
+        close_old_connections()

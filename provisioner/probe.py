@@ -1,0 +1,90 @@
+"""Asking agents whether they are well: by the body of the health path, and by a real request
+with the agent's own token. The engine is not asked; a process that is up proves little."""
+
+import asyncio
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+import httpx
+
+from runtimes.adapter import Endpoint
+from runtimes.catalog import Runtime
+from runtimes.health import answers, is_healthy
+
+INTERVAL = 0.05  # seconds between two questions to an agent that is starting
+AT_ONCE = 50
+
+
+@dataclass(frozen=True)
+class Target:
+    agent_id: str
+    runtime: Runtime
+    address: str
+    token: str
+
+    @property
+    def endpoint(self) -> Endpoint:
+        return Endpoint(f"http://{self.address}:{self.runtime.port}", self.token)
+
+
+class Prober(Protocol):
+    def wait(self, target: Target, seconds: float) -> bool:
+        """Ask again and again for that long; True as soon as it is well. Asks at least once."""
+
+    def check(self, targets: Iterable[Target]) -> dict[str, bool]:
+        """Ask each once, many at a time."""
+
+
+class HttpProber:
+    def wait(self, target: Target, seconds: float) -> bool:
+        return asyncio.run(self._wait(target, seconds))
+
+    def check(self, targets: Iterable[Target]) -> dict[str, bool]:
+        return asyncio.run(self._check(list(targets)))
+
+    async def _wait(self, target: Target, seconds: float) -> bool:
+        end = time.monotonic() + seconds
+        async with _client() as client:
+            while True:
+                if await _is_well(client, target):
+                    return True
+                if time.monotonic() >= end:
+                    return False
+                await asyncio.sleep(INTERVAL)
+
+    async def _check(self, targets: list[Target]) -> dict[str, bool]:
+        gate = asyncio.Semaphore(AT_ONCE)
+        async with _client() as client:
+
+            async def ask(target: Target) -> tuple[str, bool]:
+                async with gate:
+                    return target.agent_id, await _is_well(client, target)
+
+            return dict(await asyncio.gather(*map(ask, targets)))
+
+
+class FakeProber:
+    """Beside the fake engine: an agent is well unless it is listed as deaf."""
+
+    def __init__(self) -> None:
+        self.deaf: set[str] = set()
+
+    def wait(self, target: Target, seconds: float) -> bool:
+        return target.agent_id not in self.deaf
+
+    def check(self, targets: Iterable[Target]) -> dict[str, bool]:
+        return {target.agent_id: target.agent_id not in self.deaf for target in targets}
+
+
+def _client() -> httpx.AsyncClient:
+    # The machine's proxy settings are not for talking to our own containers.
+    return httpx.AsyncClient(trust_env=False, limits=httpx.Limits(max_keepalive_connections=0))
+
+
+async def _is_well(client: httpx.AsyncClient, target: Target) -> bool:
+    endpoint = target.endpoint
+    return await is_healthy(client, target.runtime, endpoint.base_url) and await answers(
+        client, target.runtime, endpoint
+    )

@@ -1,0 +1,89 @@
+"""The node's DNS for agents: it answers at once, also where the answer is no.
+
+With the engine's own resolver an agent that may not reach the internet waits 20 seconds for
+its first turn; a prompt, authoritative "no such name" costs nothing. Agents that may reach
+the internet are passed on to the host's resolvers.
+"""
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.conf import settings
+from django.db import DatabaseError, close_old_connections
+from dnslib import RCODE, DNSRecord
+from dnslib.server import BaseResolver, DNSLogger, DNSServer
+
+from provisioner.backend import Backend, guard_policy
+
+log = logging.getLogger(__name__)
+
+TTL = 2.0  # seconds the list of open agents is kept
+UPSTREAM_TIMEOUT = 3.0
+
+
+class AgentResolver(BaseResolver):  # type: ignore[misc]
+    def __init__(self, upstreams: list[str]) -> None:
+        self.upstreams = upstreams
+        self._open: set[str] = set()
+        self._read_at = 0.0
+        self._lock = threading.Lock()
+
+    def resolve(self, request: DNSRecord, handler: object) -> DNSRecord:
+        asker = handler.client_address[0]  # type: ignore[attr-defined]
+        if asker in self.open_addresses():
+            return self._ask_upstream(request)
+        reply = request.reply(aa=1)
+        reply.header.rcode = RCODE.NXDOMAIN
+        return reply
+
+    def open_addresses(self) -> set[str]:
+        with self._lock:
+            if time.monotonic() - self._read_at > TTL:
+                try:
+                    self._open = {address for _, address in guard_policy().open}
+                except DatabaseError:
+                    log.warning("database away: the list of open agents stays as it was")
+                finally:
+                    close_old_connections()
+                self._read_at = time.monotonic()
+            return self._open
+
+    def _ask_upstream(self, request: DNSRecord) -> DNSRecord:
+        for upstream in self.upstreams:
+            with contextlib.suppress(OSError, ValueError):
+                return DNSRecord.parse(request.send(upstream, timeout=UPSTREAM_TIMEOUT))
+        reply = request.reply()
+        reply.header.rcode = RCODE.SERVFAIL
+        return reply
+
+
+def host_upstreams(path: Path = Path("/etc/resolv.conf")) -> list[str]:
+    try:
+        lines = path.read_text().splitlines()
+    except OSError:
+        return []
+    return [line.split()[1] for line in lines if line.startswith("nameserver ")]
+
+
+@contextlib.contextmanager
+def serving(backend: Backend) -> Iterator[None]:
+    """Answers on the service address while the block runs; without a guard there is none."""
+    if not backend.guarded:
+        yield
+        return
+    server = DNSServer(
+        AgentResolver(host_upstreams()),
+        address=settings.ROOST_SERVICE_ADDRESS,
+        port=53,
+        logger=DNSLogger(log="-request,-reply,-truncated,-data"),
+    )
+    server.start_thread()
+    try:
+        yield
+    finally:
+        server.stop()
+

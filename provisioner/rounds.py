@@ -1,0 +1,88 @@
+"""What a node does again and again: sweep, ask running agents how they are, say that it lives.
+
+The cost of a sweep does not grow with settled agents: one query on a partial index.
+"""
+
+import logging
+from collections import Counter
+
+from django.conf import settings
+from django.utils.timezone import now
+
+from controlplane.agents.lifecycle import Goal, Status
+from controlplane.agents.models import Agent
+from controlplane.api.idempotency import forget_old
+from provisioner import guard
+from provisioner.backend import Backend, guard_policy, weaknesses
+from provisioner.crew import Crew
+from provisioner.engines.base import EngineUnavailable
+from provisioner.look import target
+from provisioner.models import Node
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 200
+DEAF_AFTER = 3  # unanswered questions in a row
+
+
+def sweep(crew: Crew) -> int:
+    """Every agent that people changed, whose next look is due, or whose worker died."""
+    moment = now()
+    rows = Agent.objects.on(settings.ROOST_NODE).due(moment).unleased(moment)
+    due = list(rows.order_by("due_at").values_list("pk", flat=True)[:AT_ONCE])
+    for agent_id in due:
+        crew.nudge(agent_id)
+    return len(due)
+
+
+class Rounds:
+    """Remembers who did not answer; `ask` nudges those whose state seems to have changed."""
+
+    def __init__(self, backend: Backend, crew: Crew) -> None:
+        self.backend = backend
+        self.crew = crew
+        self.unanswered: Counter[str] = Counter()
+
+    def ask(self) -> None:
+        rows = Agent.objects.on(settings.ROOST_NODE).filter(
+            goal=Goal.RUNNING, status__in=[Status.RUNNING, Status.DEGRADED]
+        )
+        agents = {agent.pk: agent for agent in rows.only("pk", "runtime", "address", "status")}
+        found = [target(self.backend, agent) for agent in agents.values()]
+        answers = self.backend.prober.check([item for item in found if item is not None])
+        well = [agent_id for agent_id, answered in answers.items() if answered]
+        for agent_id, answered in answers.items():
+            self.unanswered[agent_id] = 0 if answered else self.unanswered[agent_id] + 1
+            degraded = agents[agent_id].status == Status.DEGRADED
+            if self.unanswered[agent_id] >= DEAF_AFTER or (answered and degraded):
+                self.crew.nudge(agent_id, insist=True)
+        self.unanswered = +self.unanswered  # forget zeros
+        if well:
+            # Not under a lease: it is nobody's decision, only a time.
+            Agent.objects.filter(pk__in=well).update(seen_at=now())
+
+
+def beat(backend: Backend) -> None:
+    """The heartbeat row: pages tell by it that statuses are fresh."""
+    try:
+        engine, silent = backend.engine.ping(), None
+    except EngineUnavailable:
+        row = Node.objects.filter(pk=settings.ROOST_NODE).first()
+        engine = row.engine if row else ""
+        silent = (row.engine_silent_since if row else None) or now()
+    Node.objects.update_or_create(
+        name=settings.ROOST_NODE,
+        defaults={
+            "heartbeat_at": now(),
+            "engine": engine,
+            "engine_silent_since": silent,
+            "weaknesses": weaknesses(backend),
+        },
+    )
+
+
+def keep_house(backend: Backend) -> None:
+    """Put back what somebody may have removed behind our back; forget what is old."""
+    if backend.guarded:
+        guard.load(guard_policy())
+    forget_old()

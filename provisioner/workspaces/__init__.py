@@ -1,0 +1,1 @@
+"""Durable disks. `driver()` gives the one this node was set up for."""
