@@ -64,7 +64,8 @@ def status_of(agent: Agent) -> str:
         return Status.PENDING
     if agent.goal == Goal.STOPPED and agent.status in CALM:
         return Status.STOPPING
-    if agent.restart_serial > agent.observed_restart and agent.status in CALM:
+    number = agent.release.number if agent.release else 0
+    if agent.goal == Goal.RUNNING and agent.status in CALM and number > agent.observed_release:
         return Status.RESTARTING
     return agent.status
 

@@ -6,7 +6,6 @@ The engine's own rules stay as they are: a drop in any table is final.
 """
 
 import ipaddress
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from provisioner.workspaces.base import WorkspaceTrouble

@@ -86,4 +86,3 @@ def serving(backend: Backend) -> Iterator[None]:
         yield
     finally:
         server.stop()
-

@@ -20,7 +20,7 @@ GRACE = 20  # seconds
 
 def down(backend: Backend, say: Say) -> None:
     """Stop every agent politely, then let go of keys, workspaces and pool."""
-    listed = backend.engine.list(names.mine(settings.ROOST_INSTALLATION))
+    listed = backend.engine.containers(names.mine(settings.ROOST_INSTALLATION))
     active = [one for one in listed if one.state in {"running", "restarting", "paused"}]
 
     def stop(container: Container) -> None:
@@ -42,7 +42,7 @@ def clean(backend: Backend, say: Say) -> None:
     """Remove this installation's containers, networks, guard and address from the host. Whoever
     calls this means to lose the workspaces, which lie in the state directory."""
     mine = names.mine(settings.ROOST_INSTALLATION)
-    for container in backend.engine.list(mine):
+    for container in backend.engine.containers(mine):
         backend.engine.ensure_removed(container.name)
     for network in backend.engine.networks(mine):
         backend.engine.ensure_network_removed(network)

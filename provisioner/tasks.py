@@ -11,7 +11,7 @@ from provisioner.reconcile import reconcile
 log = logging.getLogger(__name__)
 
 
-@shared_task(name="provisioner.reconcile_agent")
+@shared_task(name="provisioner.reconcile_agent")  # type: ignore[untyped-decorator]
 def reconcile_agent(agent_id: str) -> None:
     """A nudge. Where it fails, or comes while another worker is at it, the sweep goes on."""
     try:

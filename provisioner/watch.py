@@ -45,7 +45,7 @@ def follow(backend: Backend, crew: Crew, stop: threading.Event) -> None:
 
 def compare(backend: Backend, crew: Crew) -> None:
     """One list against one query: nudges every agent that is not as it should be."""
-    listed = backend.engine.list(names.mine(settings.ROOST_INSTALLATION))
+    listed = backend.engine.containers(names.mine(settings.ROOST_INSTALLATION))
     up = {container.agent_id for container in listed if container.state == "running"}
     for agent_id, goal, status in _expected():
         should = goal == Goal.RUNNING and status in {Status.RUNNING, Status.DEGRADED}

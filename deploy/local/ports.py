@@ -1,5 +1,6 @@
 """Who listens on a TCP port, read from /proc."""
 
+import contextlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -56,11 +57,16 @@ def _address(text: str) -> str:
 
 def _owner(inode: str) -> int | None:
     wanted = f"socket:[{inode}]"
-    for pid in processes.everyone():
-        try:
-            for entry in os.scandir(f"/proc/{pid}/fd"):
-                if os.readlink(entry.path) == wanted:
-                    return pid
-        except OSError:
-            continue
-    return None
+    return next((pid for pid in processes.everyone() if wanted in _open_files(pid)), None)
+
+
+def _open_files(pid: int) -> Iterator[str]:
+    """What a process has open; nothing where that may not be seen or it has just ended."""
+    folder = f"/proc/{pid}/fd"
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return
+    for name in names:
+        with contextlib.suppress(OSError):
+            yield os.readlink(f"{folder}/{name}")

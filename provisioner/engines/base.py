@@ -134,7 +134,7 @@ class Engine(Protocol):
 
     def inspect(self, name: str) -> Container | None: ...
 
-    def list(self, labels: Mapping[str, str]) -> list[Container]:
+    def containers(self, labels: Mapping[str, str]) -> list[Container]:
         """All that carry these labels, in any state, with what a list shows (no restart count)."""
 
     def ensure_network(self, spec: NetworkSpec) -> None: ...

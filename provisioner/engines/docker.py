@@ -80,7 +80,7 @@ class DockerEngine:
         return _container(seen)
 
     @translated()
-    def list(self, labels: Mapping[str, str]) -> list[Container]:
+    def containers(self, labels: Mapping[str, str]) -> list[Container]:
         rows = self._api.containers(all=True, filters=_filters(labels))
         return [_summary(row) for row in rows]
 
@@ -112,7 +112,7 @@ class DockerEngine:
             self._api.remove_network(name)
 
     @translated()
-    def networks(self, labels: Mapping[str, str]) -> list[str]:  # type: ignore[valid-type]
+    def networks(self, labels: Mapping[str, str]) -> list[str]:
         return [row["Name"] for row in self._api.networks(filters=_filters(labels))]
 
     @translated()
@@ -201,7 +201,7 @@ class DockerEngine:
                 say(text)
 
     @translated()
-    def run_helper(self, image: str, argv: list[str], binds: tuple[Bind, ...]) -> None:  # type: ignore[valid-type]
+    def run_helper(self, image: str, argv: list[str], binds: tuple[Bind, ...]) -> None:
         created = self._api.create_container(**helper_arguments(self._api, image, argv, binds))
         try:
             self._api.start(created["Id"])
@@ -213,7 +213,7 @@ class DockerEngine:
             self._api.remove_container(created["Id"], force=True)
 
     @translated()
-    def log_tail(self, name: str, lines: int) -> list[LogLine]:  # type: ignore[valid-type]
+    def log_tail(self, name: str, lines: int) -> list[LogLine]:
         try:
             raw = self._api.logs(name, timestamps=True, tail=lines)
         except NotFound:
@@ -224,7 +224,7 @@ class DockerEngine:
         # The SDK rounds `since` to a float, which repeats or loses lines; the text is exact.
         with translated():
             url = self._api._url("/containers/{0}/logs", name)
-            query = {"follow": 1, "stdout": 1, "stderr": 1, "timestamps": 1}
+            query: dict[str, object] = {"follow": 1, "stdout": 1, "stderr": 1, "timestamps": 1}
             query |= {"since": engine_time(since)} if since else {"tail": "all"}
             # A silent log ends here now and then, so that a reader who has gone is let go.
             response = self._api._get(url, params=query, stream=True, timeout=SILENCE)

@@ -26,7 +26,7 @@ from provisioner.engines.base import (
 
 class FakeEngine:
     def __init__(self) -> None:
-        self.containers: dict[str, Container] = {}
+        self.kept: dict[str, Container] = {}
         self.specs: dict[str, ContainerSpec] = {}
         self.kept_networks: dict[str, NetworkSpec] = {}
         self.missing_images: set[str] = set()
@@ -40,7 +40,7 @@ class FakeEngine:
     def kill(self, name: str, *, exit_code: int = 137, restarts: bool = True) -> None:
         """The main process ends; the engine starts it again unless `restarts` is false."""
         with self._lock:
-            seen = self.containers[name]
+            seen = self.kept[name]
             self._tell(seen, "die")
             if restarts:
                 self._set(
@@ -56,7 +56,7 @@ class FakeEngine:
     def lose(self, name: str) -> None:
         """Somebody removed it behind our back."""
         with self._lock:
-            self._tell(self.containers.pop(name), "destroy")
+            self._tell(self.kept.pop(name), "destroy")
 
     # --- Engine
     def ping(self) -> str:
@@ -65,15 +65,15 @@ class FakeEngine:
 
     def inspect(self, name: str) -> Container | None:
         self._called("inspect")
-        return self.containers.get(name)
+        return self.kept.get(name)
 
-    def list(self, labels: Mapping[str, str]) -> list[Container]:
-        self._called("list")
+    def containers(self, labels: Mapping[str, str]) -> list[Container]:
+        self._called("containers")
         with self._lock:
             wanted = labels.items()
             return [
                 container
-                for name, container in self.containers.items()
+                for name, container in self.kept.items()
                 if wanted <= self.specs[name].labels.items()
             ]
 
@@ -85,7 +85,7 @@ class FakeEngine:
         self._called("ensure_network_removed")
         self.kept_networks.pop(name, None)
 
-    def networks(self, labels: Mapping[str, str]) -> list[str]:  # type: ignore[valid-type]
+    def networks(self, labels: Mapping[str, str]) -> list[str]:
         self._called("networks")
         return [
             name
@@ -100,10 +100,10 @@ class FakeEngine:
         if spec.network not in self.kept_networks:
             raise EngineRefused(f"There is no network {spec.network}.")
         with self._lock:
-            if spec.name in self.containers:
+            if spec.name in self.kept:
                 return
             self.specs[spec.name] = spec
-            self.containers[spec.name] = Container(
+            self.kept[spec.name] = Container(
                 id=f"fake{next(self._clock):08d}",
                 name=spec.name,
                 agent_id=spec.labels["roost.agent"],
@@ -126,14 +126,12 @@ class FakeEngine:
     def nudge(self, name: str) -> None:
         self._called("nudge")
         with self._lock:
-            self._set(
-                self._get(name), state="running", started_at=self._tick(), restart_count=0
-            )
+            self._set(self._get(name), state="running", started_at=self._tick(), restart_count=0)
 
     def ensure_stopped(self, name: str, grace: int) -> None:
         self._called("ensure_stopped")
         with self._lock:
-            seen = self.containers.get(name)
+            seen = self.kept.get(name)
             if seen is not None and seen.state in {"running", "paused", "restarting"}:
                 self._set(seen, state="exited", exit_code=143)
                 self._tell(seen, "die")
@@ -141,7 +139,7 @@ class FakeEngine:
     def ensure_removed(self, name: str) -> None:
         self._called("ensure_removed")
         with self._lock:
-            seen = self.containers.pop(name, None)
+            seen = self.kept.pop(name, None)
             if seen is not None:
                 self._tell(seen, "destroy")
 
@@ -157,10 +155,10 @@ class FakeEngine:
         self._called("build_image")
         self.missing_images.discard(build.reference)
 
-    def run_helper(self, image: str, argv: list[str], binds: tuple[Bind, ...]) -> None:  # type: ignore[valid-type]
+    def run_helper(self, image: str, argv: list[str], binds: tuple[Bind, ...]) -> None:
         self._called("run_helper")
 
-    def log_tail(self, name: str, lines: int) -> list[LogLine]:  # type: ignore[valid-type]
+    def log_tail(self, name: str, lines: int) -> list[LogLine]:
         self._called("log_tail")
         self._get(name)
         return [LogLine("2026-01-01T00:00:00.000000001Z", "fake: nothing to say")][:lines]
@@ -188,12 +186,12 @@ class FakeEngine:
             raise EngineUnavailable("The fake engine was told to be silent.")
 
     def _get(self, name: str) -> Container:
-        if name not in self.containers:
+        if name not in self.kept:
             raise EngineRefused(f"There is no container {name}.")
-        return self.containers[name]
+        return self.kept[name]
 
     def _set(self, seen: Container, **changes: Any) -> None:
-        self.containers[seen.name] = replace(seen, **changes)
+        self.kept[seen.name] = replace(seen, **changes)
 
     def _tick(self) -> str:
         return f"t{next(self._clock):08d}"

@@ -48,9 +48,7 @@ async def send(request: Request) -> Response:
     caller = await let_in(request, "chat")
     endpoint_of(caller.agent)  # refuse before the answer begins
     text, conversation = await _read(request)
-    return StreamingResponse(
-        _turn(caller, text, conversation), media_type="application/x-ndjson"
-    )
+    return StreamingResponse(_turn(caller, text, conversation), media_type="application/x-ndjson")
 
 
 async def _read(request: Request) -> tuple[str, str | None]:

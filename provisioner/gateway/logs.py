@@ -33,15 +33,22 @@ async def logs(request: Request) -> Response:
     query = request.query_params
     since = query.get("since", "")
     if since and not TIME.fullmatch(since):
-        raise GatewayProblem(422, "invalid", "since must be the `at` of a line, such as "
-                             "2026-11-30T07:12:56.123456789Z.")
+        raise GatewayProblem(
+            422,
+            "invalid",
+            "since must be the `at` of a line, such as 2026-11-30T07:12:56.123456789Z.",
+        )
     tail = min(int(query.get("tail", "500") or 500), 5000)
     engine, name = get_backend().engine, names.container(caller.agent.pk)
     try:
         lines = await asyncio.to_thread(engine.log_tail, name, tail)
     except (EngineUnavailable, EngineRefused) as error:
-        raise GatewayProblem(503, "engine_silent", "The node's engine does not answer, so its log "
-                             "cannot be read. The agent most likely goes on.") from error
+        raise GatewayProblem(
+            503,
+            "engine_silent",
+            "The node's engine does not answer, so its log "
+            "cannot be read. The agent most likely goes on.",
+        ) from error
     lines = [line for line in lines if line.at > since]
     if not query.get("follow"):
         return _answer(_written(lines))
@@ -87,7 +94,9 @@ async def _follow(
         while True:
             try:
                 item = await asyncio.wait_for(queue.get(), RECHECK)
-                yield _text(item) if isinstance(item, LogLine) else json.dumps({"mark": item}) + "\n"
+                yield (
+                    _text(item) if isinstance(item, LogLine) else json.dumps({"mark": item}) + "\n"
+                )
             except TimeoutError:
                 yield "\n"  # so that a reader who has gone is noticed
             if time.monotonic() - checked > RECHECK:

@@ -226,9 +226,11 @@ def _refuse_over_limits(
 
 def _rename(by: Actor, agent: Agent, name: str) -> None:
     check_name(name)
-    if Agent.objects.filter(organisation=agent.organisation_id, name=name).exclude(
-        goal=Goal.DELETED
-    ).exists():
+    if (
+        Agent.objects.filter(organisation=agent.organisation_id, name=name)
+        .exclude(goal=Goal.DELETED)
+        .exists()
+    ):
         raise AgentNameTaken(name)
     old, agent.name = agent.name, name
     _note(by, agent, "renamed", f"Renamed from {old} to {name}")

@@ -36,9 +36,7 @@ async def conversations(access: Access, agent: Agent) -> list[dict[str, Any]]:
     return rows
 
 
-async def history(
-    access: Access, agent: Agent, conversation: str | None = None
-) -> dict[str, Any]:
+async def history(access: Access, agent: Agent, conversation: str | None = None) -> dict[str, Any]:
     """{"conversation": id, "messages": [{"id","role","text","at"}]}, oldest first."""
     query = {"conversation": conversation} if conversation else {}
     return await _get(access, agent, "history", "messages", query)

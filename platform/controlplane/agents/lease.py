@@ -38,9 +38,7 @@ class Lease:
         """None while another worker holds it. Of two racing, the database lets one win."""
         moment = now()
         mine = Agent.objects.filter(pk=agent_id).unleased(moment)
-        won = mine.update(
-            lease_owner=worker_name(), lease_until=moment + ttl, fence=F("fence") + 1
-        )
+        won = mine.update(lease_owner=worker_name(), lease_until=moment + ttl, fence=F("fence") + 1)
         if not won:
             return None
         fence = Agent.objects.values_list("fence", flat=True).get(pk=agent_id)

@@ -81,7 +81,9 @@ class Agent(models.Model):
                 name="agent_name_once_per_organisation",
             ),
             models.CheckConstraint(condition=Q(goal__in=Goal.values), name="agent_goal_known"),
-            models.CheckConstraint(condition=Q(status__in=Status.values), name="agent_status_known"),
+            models.CheckConstraint(
+                condition=Q(status__in=Status.values), name="agent_status_known"
+            ),
         ]
         indexes = [
             models.Index(
@@ -89,9 +91,7 @@ class Agent(models.Model):
                 condition=~Q(observed_generation=F("generation")),
                 name="agent_changed",
             ),
-            models.Index(
-                fields=["node", "due_at"], condition=~Q(due_at=None), name="agent_due"
-            ),
+            models.Index(fields=["node", "due_at"], condition=~Q(due_at=None), name="agent_due"),
             models.Index(fields=["organisation", "-created_at", "-id"], name="agent_newest"),
         ]
 
@@ -144,7 +144,9 @@ class Condition(models.Model):
     """One thing that is so or not about an agent, since when and why."""
 
     agent = models.ForeignKey(Agent, models.CASCADE, related_name="conditions")
-    type = models.CharField(max_length=20)  # Ready, WorkspaceMounted, KeysDelivered, EngineReachable
+    type = models.CharField(
+        max_length=20
+    )  # Ready, WorkspaceMounted, KeysDelivered, EngineReachable
     status = models.BooleanField(null=True)  # null: not known
     reason = models.CharField(max_length=40, blank=True)
     message = models.CharField(max_length=500, blank=True)

@@ -20,7 +20,9 @@ def agents_of(access: Access) -> QuerySet[Agent]:
     return Agent.objects.of(access.organisation).select_related("release", "release__key")
 
 
-def find_agents(access: Access, *, q: str = "", state: str = "", runtime: str = "") -> QuerySet[Agent]:
+def find_agents(
+    access: Access, *, q: str = "", state: str = "", runtime: str = ""
+) -> QuerySet[Agent]:
     """Newest first. Unknown filters match nothing rather than everything."""
     agents = agents_of(access).order_by("-created_at", "-id")
     if q:

@@ -34,7 +34,9 @@ def check_name(name: str) -> None:
     if not NAME.fullmatch(name):
         raise ImpossibleName
     if name in RESERVED_NAMES:
-        raise ImpossibleSetting("name", f"The name {name!r} is kept for the dashboard. Choose another.")
+        raise ImpossibleSetting(
+            "name", f"The name {name!r} is kept for the dashboard. Choose another."
+        )
 
 
 def runtime_of(slug: str) -> Runtime:
@@ -55,13 +57,13 @@ def check_settings(
             f"{SIZES[size].memory_mb} MB. Choose a larger size.",
         )
     if disk_gib not in DISK_GIB:
-        raise ImpossibleSetting(
-            "disk_gib", f"A workspace has {_or(DISK_GIB)} GiB, not {disk_gib}."
-        )
+        raise ImpossibleSetting("disk_gib", f"A workspace has {_or(DISK_GIB)} GiB, not {disk_gib}.")
     if egress not in {"open", "none"}:
         raise ImpossibleSetting("egress", "egress is 'open' or 'none'.")
     if key is None and not settings.ROOST_STANDIN_URL:
-        raise ImpossibleSetting("key", "An agent needs a key for its model. Add one, then choose it.")
+        raise ImpossibleSetting(
+            "key", "An agent needs a key for its model. Add one, then choose it."
+        )
     if egress == "none" and key is not None and key.base_url != settings.ROOST_STANDIN_URL:
         raise ImpossibleSetting(
             "egress",
@@ -72,7 +74,11 @@ def check_settings(
             "key", f"{runtime.title} cannot use a key of {key.get_provider_display()}."
         )
     return Settings(
-        key, _model(runtime, key, model), SIZES[size].memory_mb, SIZES[size].cpu_millis, disk_gib,
+        key,
+        _model(runtime, key, model),
+        SIZES[size].memory_mb,
+        SIZES[size].cpu_millis,
+        disk_gib,
         egress,
     )
 

@@ -57,9 +57,7 @@ def once(
 
 
 def _claim(scope: str, key: str, fingerprint: str) -> tuple[IdempotencyRecord, bool]:
-    IdempotencyRecord.objects.filter(
-        scope=scope, key=key, created_at__lt=now() - KEPT_FOR
-    ).delete()
+    IdempotencyRecord.objects.filter(scope=scope, key=key, created_at__lt=now() - KEPT_FOR).delete()
     record, mine = IdempotencyRecord.objects.get_or_create(
         scope=scope, key=key, defaults={"fingerprint": fingerprint}
     )

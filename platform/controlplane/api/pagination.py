@@ -19,7 +19,7 @@ class CursorPages(CursorPagination):
 
     def paginate_queryset(self, queryset: Any, request: Any, view: Any = None) -> list[Any] | None:
         limit = request.query_params.get(self.page_size_query_param)
-        if limit is not None and not (limit.isascii() and limit.isdigit() and 1 <= int(limit[:6])):
+        if limit is not None and not (limit.isascii() and limit.isdigit() and int(limit[:6]) >= 1):
             raise Invalid("limit", "limit must be a number from 1 to 200.")
         try:
             return super().paginate_queryset(queryset, request, view)

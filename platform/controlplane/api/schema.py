@@ -1,4 +1,4 @@
-"""What the OpenAPI generator cannot work out by itself: headers and problems, on every operation."""
+"""What the OpenAPI generator cannot work out by itself: headers, and problems everywhere."""
 
 from typing import Any
 
@@ -48,7 +48,7 @@ class RoostAutoSchema(AutoSchema):
             parameters.append(_header("If-Match", "The ETag you read; refused with 412 if older."))
         return parameters
 
-    def _get_response_bodies(self, direction: str = "response") -> Any:
+    def _get_response_bodies(self, direction: Any = "response") -> Any:
         bodies = super()._get_response_bodies(direction)
         bodies["default"] = {
             "description": "A problem (RFC 9457); `code` says which.",

@@ -9,8 +9,8 @@ os.environ.setdefault("DATABASE_URL", "postgresql:///roost")
 os.environ.setdefault("REDIS_URL", "redis://127.0.0.1:1/0")
 os.environ.setdefault("GATEWAY_SECRET", "gateway-secret-for-tests-only-000000")
 
-from controlplane.settings.base import *  # noqa: E402, F403
-from controlplane.settings.base import LOGGING  # noqa: E402
+from controlplane.settings.base import *  # noqa: F403
+from controlplane.settings.base import LOGGING
 
 ROOST_ENGINE = "fake"
 ROOST_WORKSPACE_DRIVER = "fake"

@@ -46,9 +46,7 @@ def of_member(user: User, *, ip: str | None = None, **organisation: str) -> Acce
     if membership is None:
         raise NotFound("This organisation")
     actor = Actor("member", str(user.pk), str(user), ip)
-    return Access(
-        membership.organisation, actor, user, scopes_of(membership.role), membership.role
-    )
+    return Access(membership.organisation, actor, user, scopes_of(membership.role), membership.role)
 
 
 def of_token(token: ApiToken, organisation_id: str, *, ip: str | None = None) -> Access:

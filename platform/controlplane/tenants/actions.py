@@ -47,7 +47,7 @@ def issue_token(
     scopes: list[str] | None = None,
     expires_at: datetime | None = None,
 ) -> tuple[ApiToken, str]:
-    """Returns the row and the token's text, which is kept nowhere. Scopes default to the maker's."""
+    """Returns the row and the text, which is kept nowhere. Scopes default to the maker's."""
     access.require("tokens:write")
     wanted = access.scopes if scopes is None else frozenset(scopes)
     if unknown := sorted(wanted - PERMISSIONS.keys()):

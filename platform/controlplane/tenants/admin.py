@@ -21,7 +21,7 @@ class OrganisationAdmin(admin.ModelAdmin[Organisation]):
 
 
 @admin.register(User)
-class UserAdmin(DjangoUserAdmin):
+class UserAdmin(DjangoUserAdmin[User]):
     list_display = ["email", "name", "is_staff", "is_active", "last_login"]
     search_fields = ["email", "name"]
     ordering = ["email"]
@@ -33,7 +33,7 @@ class UserAdmin(DjangoUserAdmin):
     ]
     add_fieldsets = [(None, {"fields": ["email", "password1", "password2"]})]
     list_filter = ["is_staff", "is_active"]
-    filter_horizontal: list[str] = []
+    filter_horizontal = []
 
 
 @admin.register(ApiToken)

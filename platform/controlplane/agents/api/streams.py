@@ -69,9 +69,7 @@ class Messages(StreamingAgentView):
         if not body["text"].strip():
             raise Invalid("text", "There is nothing to say. Write a message.")
         agent = self.agent()
-        words = gateway.stream_message(
-            self.access, agent, body["text"], body.get("conversation")
-        )
+        words = gateway.stream_message(self.access, agent, body["text"], body.get("conversation"))
         if self.wants_stream():
             return sse.stream(_as_events(words))
         # Not inside a transaction: an answer may take minutes. A key makes a retry refuse to

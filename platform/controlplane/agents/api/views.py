@@ -26,8 +26,8 @@ FILTERS = [
 class AgentView(OrganisationView):
     """A view of one agent: `self.agent()` finds it in the caller's organisation."""
 
-    queryset = Agent.objects.none()
-    serializer_class = s.AgentSerializer
+    queryset: Any = Agent.objects.none()
+    serializer_class: Any = s.AgentSerializer
 
     def agent(self) -> Agent:
         return get_agent(self.access, pk=self.kwargs["agt"])
@@ -52,9 +52,7 @@ class Agents(AgentView):
         """Accept a new agent. It starts at once; watch `status`, or its events."""
         body = self.read(request, s.AgentCreate)
         return self.once(
-            lambda: self.answer(
-                actions.create_agent(self.access, **body), status.HTTP_202_ACCEPTED
-            )
+            lambda: self.answer(actions.create_agent(self.access, **body), status.HTTP_202_ACCEPTED)
         )
 
 
@@ -88,9 +86,7 @@ class AgentVerb(AgentView):
     def act(self, request: Request, verb: Callable[[Access, Agent], Agent]) -> Response:
         self.read(request, s.Nothing)
         agent = self.agent()
-        return self.once(
-            lambda: self.answer(verb(self.access, agent), status.HTTP_202_ACCEPTED)
-        )
+        return self.once(lambda: self.answer(verb(self.access, agent), status.HTTP_202_ACCEPTED))
 
 
 def verb_view(name: str, verb: Callable[[Access, Agent], Agent], text: str) -> Any:
@@ -107,7 +103,7 @@ def verb_view(name: str, verb: Callable[[Access, Agent], Agent], text: str) -> A
 
 
 class EventPages(CursorPages):
-    ordering = ("-id",)
+    ordering = ("-id",)  # type: ignore[assignment]
 
 
 class Events(AgentView):

@@ -50,9 +50,7 @@ class OpenBaoVault:
 
     def delete(self, path: str) -> None:
         try:
-            self._call(
-                lambda kv: kv.delete_metadata_and_all_versions(path, mount_point=self.mount)
-            )
+            self._call(lambda kv: kv.delete_metadata_and_all_versions(path, mount_point=self.mount))
         except SecretMissing:
             return
 

@@ -1,0 +1,313 @@
+"""One agent's life on the fake engine: births, deaths, wishes, and parts that are away."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils.timezone import now
+
+from controlplane.agents import actions
+from controlplane.agents.lease import Lease
+from controlplane.agents.models import Agent
+from controlplane.audit.models import AuditEvent
+from controlplane.keys.actions import add_key, revoke_key
+from provisioner.models import Address, Block
+from provisioner.plan import CRASH_BUDGET
+from provisioner.reconcile import reconcile
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def kinds(agent: Agent) -> list[str]:
+    return [event.kind for event in agent.events.order_by("id")]
+
+
+def test_a_new_agent_comes_to_run(agent, go, engine, container):
+    agent = go(agent)
+
+    assert agent.status == "running"
+    assert agent.settled
+    assert engine.kept[container].up
+    assert kinds(agent) == [
+        "created",
+        "status.starting",
+        "step.workspace",
+        "step.container",
+        "status.running",
+    ]
+
+
+def test_a_settled_agent_is_left_alone(running, go, engine):
+    before = len(engine.calls)
+
+    go(running)
+
+    assert engine.calls[before:] == ["inspect"]
+
+
+def test_stop_keeps_the_workspace_and_takes_the_keys_away(running, go, as_alice, backend):
+    actions.stop_agent(as_alice, running)
+
+    assert go(running).status == "stopped"
+    assert backend.workspaces.known() == [running.pk]
+    assert not backend.keys.held(running.pk)
+
+
+def test_a_stopped_agent_starts_again_in_the_same_container(running, go, as_alice, engine, container):
+    before = engine.kept[container].id
+    actions.stop_agent(as_alice, running)
+    go(running)
+
+    actions.start_agent(as_alice, running)
+
+    assert go(running).status == "running"
+    assert engine.kept[container].id == before
+
+
+def test_a_restart_is_a_new_container(running, go, as_alice, engine, container):
+    before = engine.kept[container].id
+
+    actions.restart_agent(as_alice, running)
+
+    assert go(running).status == "running"
+    assert engine.kept[container].id != before
+
+
+def test_a_new_size_is_a_new_release_and_a_new_container(running, go, as_alice, engine, container):
+    actions.update_agent(as_alice, running, size="medium")
+
+    running = go(running)
+
+    assert (running.status, running.observed_release) == ("running", 2)
+    assert engine.specs[container].memory_mb == 2048
+
+
+def test_a_stopped_agent_stays_stopped_when_its_settings_change(running, go, as_alice, engine, container):
+    actions.stop_agent(as_alice, running)
+    go(running)
+
+    actions.update_agent(as_alice, running, size="medium")
+
+    assert go(running).status == "stopped"
+    assert engine.kept[container].state == "exited"
+
+
+def test_a_container_removed_behind_our_back_is_made_again(running, go, engine, container):
+    engine.lose(container)
+
+    assert go(running).status == "running"
+    assert engine.kept[container].up
+
+
+def test_a_killed_container_that_the_engine_leaves_down_is_started(running, go, engine, container):
+    engine.kill(container, restarts=False)
+
+    running = go(running)
+
+    assert running.status == "running"
+    assert "ended" in kinds(running)
+
+
+def test_a_crash_that_the_engine_healed_is_told(running, go, engine, container):
+    engine.kill(container)
+
+    running = go(running)
+
+    assert running.status == "running"
+    told = running.events.get(kind="ended")
+    assert "killed (signal 9)" in told.title
+
+
+def test_ending_again_and_again_is_given_up_with_the_cause(running, go, engine, container, backend):
+    for _ in range(CRASH_BUDGET):
+        engine.kill(container, exit_code=3)
+        running = go(running)
+
+    assert running.status == "crash_looping"
+    assert "exit code 3" in running.message
+    assert "start it" in running.message
+    assert not engine.kept[container].up
+    assert not backend.keys.held(running.pk)
+
+
+def test_start_gives_a_crash_looping_agent_a_new_budget(running, go, engine, container, as_alice):
+    for _ in range(CRASH_BUDGET):
+        engine.kill(container)
+        running = go(running)
+
+    actions.start_agent(as_alice, running)
+
+    running = go(running)
+    assert (running.status, running.crashes) == ("running", [])
+
+
+def test_an_agent_that_never_answers_fails_at_its_deadline(agent, go, backend, engine, container):
+    backend.prober.deaf.add(agent.pk)
+    agent = go(agent)
+    assert agent.status == "starting"
+    Agent.objects.filter(pk=agent.pk).update(deadline_at=now() - timedelta(seconds=1))
+
+    agent = go(agent)
+
+    assert (agent.status, agent.reason) == ("failed", "start_timed_out")
+    assert "did not answer within" in agent.message
+    assert not engine.kept[container].up
+
+
+def test_an_agent_gone_deaf_is_degraded_and_recovers(running, go, backend):
+    backend.prober.deaf.add(running.pk)
+    assert go(running).status == "degraded"
+
+    backend.prober.deaf.clear()
+
+    assert go(running).status == "running"
+
+
+def test_a_sealed_vault_makes_a_new_agent_wait_and_go_on_by_itself(agent, go, vault):
+    vault.sealed = True
+    agent = go(agent)
+    assert (agent.status, agent.reason) == ("waiting", "vault_unavailable")
+
+    vault.sealed = False
+
+    assert go(agent).status == "running"
+
+
+def test_a_sealed_vault_does_not_keep_a_crashed_agent_down(running, go, vault, engine, container):
+    vault.sealed = True
+    engine.kill(container, restarts=False)
+
+    assert go(running).status == "running"
+
+
+def test_a_restart_with_the_vault_sealed_leaves_the_old_one_running(
+    running, go, vault, engine, container, as_alice
+):
+    vault.sealed = True
+    before = engine.kept[container]
+    actions.restart_agent(as_alice, running)
+
+    assert go(running).status == "waiting"
+    assert engine.kept[container] == before
+
+
+def test_a_missing_image_is_said_and_the_old_one_runs_on(running, go, engine, container, as_alice):
+    running = actions.update_agent(as_alice, running, size="medium")
+    engine.missing_images.add(running.release.image)
+
+    running = go(running)
+
+    assert (running.status, running.reason) == ("waiting", "image_missing")
+    assert engine.kept[container].up
+
+
+def test_a_silent_engine_is_unknown_and_never_gone(running, go, engine, container):
+    engine.silent = True
+    running = go(running)
+    assert running.status == "unknown"
+
+    engine.silent = False
+
+    assert go(running).status == "running"
+    assert container in engine.kept
+
+
+def test_a_lost_workspace_is_never_replaced_by_a_blank_one(running, go, backend, engine, container):
+    engine.lose(container)
+    backend.workspaces.destroy(running.pk)
+
+    running = go(running)
+
+    assert (running.status, running.reason) == ("failed", "workspace_lost")
+    assert container not in engine.kept
+
+
+def test_a_revoked_key_is_told(as_alice, go, backend):
+    key = add_key(as_alice, name="main", provider="openai", value="sk-0123456789abcdef")
+    agent = actions.create_agent(as_alice, name="keyed", runtime="hermes", key=key.pk)
+    revoke_key(as_alice, key)
+
+    agent = go(agent)
+
+    assert (agent.status, agent.reason) == ("waiting", "key_gone")
+    assert "main" in agent.message
+
+
+def test_the_key_reaches_the_node_and_nothing_else(as_alice, go, backend, engine):
+    key = add_key(as_alice, name="main", provider="openai", value="sk-0123456789abcdef")
+    agent = go(actions.create_agent(as_alice, name="keyed", runtime="hermes", key=key.pk))
+
+    assert backend.keys.delivered[agent.pk]["provider_key"] == "sk-0123456789abcdef"
+    assert "0123456789abcdef" not in repr(engine.specs)
+
+
+@pytest.mark.parametrize("status", ["starting", "stopping", "failed", "crash_looping", "waiting"])
+def test_delete_is_legal_in_any_status(running, go, as_alice, engine, container, status):
+    Agent.objects.filter(pk=running.pk).update(status=status)
+
+    actions.delete_agent(as_alice, running)
+
+    assert go(running).status == "deleted"
+    assert container not in engine.kept
+    assert not Address.objects.exists()
+    assert not Block.objects.exists()
+
+
+def test_a_deleted_agents_workspace_outlives_it_by_the_grace(running, go, as_alice, backend):
+    actions.delete_agent(as_alice, running)
+    go(running)
+
+    assert backend.workspaces.known() == [running.pk]
+
+
+def test_after_the_grace_everything_is_gone_with_a_receipt(running, go, as_alice, backend, vault):
+    actions.delete_agent(as_alice, running)
+    go(running)
+    Agent.objects.filter(pk=running.pk).update(purge_at=now())
+
+    reconcile(running.pk, backend)
+
+    assert backend.workspaces.known() == []
+    assert f"agents/{running.pk}" not in vault.values
+    assert not Agent.objects.filter(pk=running.pk).exists()
+    assert AuditEvent.objects.filter(action="agent.purged", target=running.pk).exists()
+
+
+def test_a_paused_organisation_starts_nothing_in_the_worker_either(agent, go, acme, engine):
+    type(acme).objects.filter(pk=acme.pk).update(paused_reason="The invoice of May is open.")
+
+    agent = go(agent)
+
+    assert (agent.status, agent.reason) == ("waiting", "organisation_paused")
+    assert engine.kept == {}
+
+
+def test_two_workers_never_hold_one_agent(agent, backend, engine):
+    assert Lease.claim(agent.pk)
+
+    assert not reconcile(agent.pk, backend)
+    assert engine.calls == []
+
+
+def test_a_dead_workers_lease_is_taken_over_when_it_ends(agent, backend):
+    stale = Lease.claim(agent.pk, ttl=timedelta(seconds=-1))
+
+    assert reconcile(agent.pk, backend)
+    assert Agent.objects.get(pk=agent.pk).status == "running"
+    assert stale is not None
+    with pytest.raises(Exception, match=agent.pk):
+        stale.write(status="failed")
+    assert Agent.objects.get(pk=agent.pk).status == "running"
+
+
+def test_an_engine_that_refuses_is_tried_again_then_given_up(agent, go, engine, monkeypatch):
+    from provisioner.engines.base import EngineRefused
+
+    def refuse(name: str) -> None:
+        raise EngineRefused("no space left on device")
+
+    monkeypatch.setattr(engine, "ensure_started", refuse)
+    for _ in range(CRASH_BUDGET):
+        agent = go(agent)
+
+    assert (agent.status, agent.reason) == ("failed", "engine_refused")
+    assert "no space left on device" in agent.message
