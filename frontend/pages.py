@@ -3,7 +3,7 @@
 A view gets the Access and never looks an organisation up by itself: no check can be forgotten.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import Any
 
@@ -15,6 +15,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django_htmx.middleware import HtmxDetails
 
 from controlplane.errors import Forbidden, NotFound, Unavailable
 from controlplane.tenants.access import Access, of_member
@@ -22,7 +23,7 @@ from controlplane.tenants.models import User
 from frontend.context import VERSION, theme_of
 
 View = Callable[..., HttpResponseBase]
-AsyncView = Callable[..., Awaitable[HttpResponseBase]]
+AsyncView = Callable[..., Coroutine[Any, Any, HttpResponseBase]]
 
 
 def page(permission: str) -> Callable[[View], View]:
@@ -144,7 +145,7 @@ def toast(request: HttpRequest, text: str, status: int = 200) -> HttpResponse:
 
 def is_fragment(request: HttpRequest) -> bool:
     """Asked by htmx for a part; a restored history entry wants the whole page."""
-    htmx = getattr(request, "htmx", None)
+    htmx: HtmxDetails = request.htmx  # type: ignore[attr-defined]
     return bool(htmx) and not htmx.history_restore_request and not htmx.boosted
 
 

@@ -23,7 +23,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Steps:
-    since: datetime
+    since: datetime | None  # None: asked for, and no worker has begun
     usual: float  # seconds
     steps: list[Step]
 
@@ -34,7 +34,8 @@ def steps_of(agent: Agent) -> Steps | None:
         return None
     runtime = CATALOG.get(agent.runtime)
     usual = runtime.start_usual_s if runtime else 5.0
-    return Steps(agent.status_since, usual, _first_start(agent, runtime) if runtime else [])
+    since = agent.status_since if agent.status == status_of(agent) else None
+    return Steps(since, usual, _first_start(agent, runtime) if runtime else [])
 
 
 def _first_start(agent: Agent, runtime: Runtime) -> list[Step]:

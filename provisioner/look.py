@@ -33,7 +33,7 @@ class Look:
 def look(backend: Backend, agent: Agent, patience: float = 0) -> Look:
     """Raises EngineUnavailable. Waits up to `patience` seconds for an answer of the agent."""
     assert agent.release is not None  # noqa: S101  set in the transaction that made the agent
-    container = backend.engine.inspect(names.container(agent.pk))
+    container, healthy = _see(backend, agent, patience)
     wish = Wish(
         goal=Goal(agent.goal),
         release=agent.release.number,
@@ -45,7 +45,7 @@ def look(backend: Backend, agent: Agent, patience: float = 0) -> Look:
     was_ready = container is not None and agent.ready_life == container.life
     seen = Seen(
         container=container,
-        healthy=_healthy(backend, agent, container, was_ready, patience),
+        healthy=healthy,
         was_ready=was_ready,
         ever_ready=agent.ready_at is not None,
         crashes=len(crashes),
@@ -56,14 +56,25 @@ def look(backend: Backend, agent: Agent, patience: float = 0) -> Look:
     return Look(wish, seen, crashes, new_crashes)
 
 
-def _healthy(
-    backend: Backend, agent: Agent, container: Container | None, was_ready: bool, patience: float
-) -> bool:
+def _see(backend: Backend, agent: Agent, patience: float) -> tuple[Container | None, bool]:
+    """The container, and whether it answers. No answer may mean that it ended while we asked, so
+    then the engine is asked once more."""
+    name = names.container(agent.pk)
+    container = backend.engine.inspect(name)
+    if _healthy(backend, agent, container, patience):
+        return container, True
+    if container is not None and container.state == "running":
+        container = backend.engine.inspect(name)
+    return container, False
+
+
+def _healthy(backend: Backend, agent: Agent, container: Container | None, patience: float) -> bool:
     if agent.goal != Goal.RUNNING or container is None or container.state != "running":
         return False
     found = target(backend, agent, container.address)
     if found is None:
         return False
+    was_ready = agent.ready_life == container.life
     return backend.prober.wait(found, max(patience, BENEFIT_OF_DOUBT if was_ready else 0))
 
 

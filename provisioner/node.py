@@ -29,7 +29,7 @@ def run(backend: Backend, stop: threading.Event) -> None:
     """Until `stop` is set."""
     backend.workspaces.prepare_node()
     if backend.guarded:
-        host.ensure_service_address(settings.ROOST_INSTALLATION, settings.ROOST_SERVICE_ADDRESS)
+        host.ensure_service_address(settings.ROOST_SERVICE_ADDRESS)
         rounds.keep_house(backend)
     rounds.beat(backend)
     crew = Crew(backend)

@@ -80,7 +80,7 @@ def write(lease: Lease, agent: Agent, backend: Backend, found: Look, decision: D
 
 def _message(agent: Agent, backend: Backend, found: Look, decision: Decision) -> str:
     runtime = CATALOG[agent.runtime]
-    if decision.reason == "restart_budget_used_up":
+    if decision.reason in {"restart_budget_used_up", "out_of_memory"}:
         name = names.container(agent.pk)
         memory = agent.release.memory_mb if agent.release else 0
         return words.crash_looping(found.seen.container, memory, backend.engine.log_tail(name, 40))

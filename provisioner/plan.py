@@ -89,7 +89,9 @@ def _run(wish: Wish, seen: Seen) -> Decision:
     if seen.status in {Status.FAILED, Status.CRASH_LOOPING} and not wish.changed:
         return _stay_down(seen)
     if seen.crashes >= CRASH_BUDGET:
-        return Decision(Status.CRASH_LOOPING, _free(seen), "restart_budget_used_up")
+        memory = container is not None and container.out_of_memory
+        reason = "out_of_memory" if memory else "restart_budget_used_up"
+        return Decision(Status.CRASH_LOOPING, _free(seen), reason)
     if not wish.changed and seen.overdue and not seen.healthy:
         return Decision(Status.FAILED, _free(seen), "start_timed_out")
     coming = Status.RESTARTING if seen.ever_ready else Status.STARTING

@@ -86,3 +86,4 @@ def serving(backend: Backend) -> Iterator[None]:
         yield
     finally:
         server.stop()
+        server.server.server_close()

@@ -52,5 +52,5 @@ def clean(backend: Backend, say: Say) -> None:
     down(backend, say)
     if backend.guarded:
         guard.unload(settings.ROOST_INSTALLATION)
-        host.remove_service_address(settings.ROOST_INSTALLATION)
+        host.remove_service_address(settings.ROOST_SERVICE_ADDRESS)
     say("containers, networks and rules of this installation are gone from the host")

@@ -24,17 +24,11 @@ def down(installation: Installation, *, node_command: str = "node_down") -> None
     with step("services stopped"):
         supervisor.stop(["model", "valkey", "openbao"])
         supervisor.shutdown()
-    if _interface(installation):
-        say(f"interface {installation.interface} removed")
-    _engine(installation)
-
-
-def _interface(installation: Installation) -> bool:
     try:
-        return network.remove(installation)
+        network.remove(installation)
     except CheckFailed as error:
         say(f"  {error}")
-        return False
+    _engine(installation)
 
 
 def _node(installation: Installation, command: str) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from deploy.local.errors import CheckFailed
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+DEFAULT_INSTALLATION = "local"
 DEFAULT_PORT = 8700
 DEFAULT_POOL = "10.213.0.0/16"
 # sockaddr_un holds 108 bytes with the closing zero; supervisord first binds a name with its pid.
@@ -24,7 +25,7 @@ class Installation:
 
     state_dir: Path
     run_dir: Path
-    name: str = "local"
+    name: str = DEFAULT_INSTALLATION
     node: str = "node-1"
     port: int = DEFAULT_PORT
     pool: IPv4Network = field(default_factory=lambda: IPv4Network(DEFAULT_POOL))
@@ -60,13 +61,6 @@ class Installation:
         if self.root:
             return self.state_dir / "keys"
         return Path("/dev/shm") / f"roost-{short_hash(self.state_dir)}"  # noqa: S108
-
-    @property
-    def interface(self) -> str:
-        """The dummy interface of this installation; Linux allows 15 characters."""
-        name = f"roost-{self.name}"
-        digest = hashlib.sha256(self.name.encode()).hexdigest()
-        return name if len(name) <= 15 else f"roost-{digest[:9]}"
 
     @property
     def pool_address(self) -> str:
@@ -106,7 +100,7 @@ def from_environ(environ: Mapping[str, str], uid: int) -> Installation:
     return Installation(
         state_dir=state_dir,
         run_dir=socket_dir(state_dir, environ, uid),
-        name=_slug(environ, "ROOST_INSTALLATION", "local", 12),
+        name=_slug(environ, "ROOST_INSTALLATION", DEFAULT_INSTALLATION, 12),
         node=_slug(environ, "ROOST_NODE", "node-1", 40),
         port=_port(environ),
         pool=_pool(environ),

@@ -1,7 +1,7 @@
 """The address at which containers reach platform services.
 
-As root it lies on a dummy interface of this installation, so that no bridge has to exist first;
-without root it is the gateway of the engine's own bridge.
+As root it lies on the loopback interface, so that it is there before any bridge (the node process
+keeps it there too); without root it is the gateway of the engine's own bridge.
 """
 
 import json
@@ -10,27 +10,27 @@ import subprocess
 from collections.abc import Mapping
 
 from deploy.local.errors import CheckFailed
-from deploy.local.layout import Installation
+from deploy.local.layout import DEFAULT_INSTALLATION, DEFAULT_POOL, Installation
 from deploy.local.programs import base_environment
 
 
 def ensure(installation: Installation, environ: Mapping[str, str]) -> str:
-    """Make the interface when missing; returns the service address."""
+    """Put the address in place when missing; returns it."""
     address = service_address(installation, environ)
     if not installation.root or environ.get("ROOST_SERVICE_ADDRESS"):
         return address
-    interface = installation.interface
-    holders = [name for name, held in addresses().items() if address in held]
-    if holders and holders != [interface]:
+    if installation.name != DEFAULT_INSTALLATION and str(installation.pool) == DEFAULT_POOL:
+        raise CheckFailed(
+            f"The installation {installation.name!r} would share its networks with the one"
+            f" called {DEFAULT_INSTALLATION!r}.",
+            "Give it a range of its own: set ROOST_NETWORK_POOL, to 10.77.0.0/16 for example.",
+        )
+    if holders := [name for name, held in addresses().items() if address in held and name != "lo"]:
         raise CheckFailed(
             f"The address {address} is already in use on {holders[0]}.",
-            "Give this installation a range of its own with ROOST_NETWORK_POOL.",
+            "Choose another private range with ROOST_NETWORK_POOL.",
         )
-    if interface not in addresses():
-        _ip("link", "add", interface, "type", "dummy")
-    if not holders:
-        _ip("address", "add", f"{address}/32", "dev", interface)
-    _ip("link", "set", interface, "up")
+    _ip("address", "replace", f"{address}/32", "dev", "lo")
     return address
 
 
@@ -42,10 +42,11 @@ def service_address(installation: Installation, environ: Mapping[str, str]) -> s
 
 
 def remove(installation: Installation) -> bool:
-    """Take the interface away; True when there was one."""
-    if not installation.root or installation.interface not in addresses():
+    """Take the address away; True when it was there."""
+    address = installation.pool_address
+    if not installation.root or address not in addresses().get("lo", []):
         return False
-    _ip("link", "delete", installation.interface)
+    _ip("address", "del", f"{address}/32", "dev", "lo")
     return True
 
 

@@ -71,7 +71,7 @@ class Supervisor:
     def states(self) -> dict[str, State]:
         """Empty when no supervisor answers."""
         try:
-            infos: Any = self._rpc().getAllProcessInfo()
+            infos = self._call("getAllProcessInfo")
         except (*Unreachable, xmlrpc.client.Error):
             return {}
         return {
@@ -82,13 +82,13 @@ class Supervisor:
     def start(self, name: str) -> None:
         """Start unless it runs; a program that gave up gets new tries."""
         with contextlib.suppress(xmlrpc.client.Fault):
-            self._rpc().startProcess(name, False)
+            self._call("startProcess", name, False)
 
     def stop(self, names: list[str]) -> None:
         """Stop those at the same time; returns when all have stopped."""
         for name in names:
             with contextlib.suppress(xmlrpc.client.Fault, *Unreachable):
-                self._rpc().stopProcess(name, False)
+                self._call("stopProcess", name, False)
         while any(
             state.name in RUNNING | {"STOPPING"}
             for name, state in self.states().items()
@@ -100,26 +100,25 @@ class Supervisor:
         """End supervisord and, should it be dead, whatever it left behind."""
         process = self.process()
         with contextlib.suppress(xmlrpc.client.Error, *Unreachable):
-            self._rpc().shutdown()
+            self._call("shutdown")
         if process:
             processes.wait_gone([process], 30)
         processes.end(processes.marked(self._installation.state_dir), grace=15)
         self._socket.unlink(missing_ok=True)
 
     def _reload(self) -> None:
-        rpc = self._rpc()
-        added, changed, removed = rpc.reloadConfig()[0]
+        added, changed, removed = self._call("reloadConfig")[0]
         for name in [*changed, *removed]:
-            rpc.stopProcessGroup(name)
-            rpc.removeProcessGroup(name)
+            self._call("stopProcessGroup", name)
+            self._call("removeProcessGroup", name)
         for name in [*added, *changed]:
-            rpc.addProcessGroup(name)
+            self._call("addProcessGroup", name)
 
     def _wait_answer(self) -> None:
         deadline = time.monotonic() + START_S
         while True:
             try:
-                self._rpc().getState()
+                self._call("getState")
                 return
             except (*Unreachable, xmlrpc.client.Error) as error:
                 if time.monotonic() > deadline:
@@ -132,9 +131,10 @@ class Supervisor:
     def _log(self) -> Path:
         return self._installation.log_dir / "supervisord.log"
 
-    def _rpc(self) -> Any:
+    def _call(self, verb: str, *arguments: object) -> Any:
         transport = SupervisorTransport(None, None, serverurl=f"unix://{self._socket}")
-        return xmlrpc.client.ServerProxy("http://127.0.0.1", transport=transport).supervisor
+        with xmlrpc.client.ServerProxy("http://127.0.0.1", transport=transport) as server:
+            return getattr(server.supervisor, verb)(*arguments)
 
 
 def last_line(log: Path) -> str:

@@ -6,7 +6,7 @@ from django import forms
 
 from controlplane.errors import Invalid, Refusal
 
-PLAIN = (forms.TextInput, forms.Textarea)
+PLAIN = (forms.TextInput, forms.PasswordInput, forms.Textarea)
 
 
 class Form(forms.Form):

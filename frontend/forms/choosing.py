@@ -77,6 +77,7 @@ class ChoosingForm(Form):
                     if model not in whens:
                         choices.append((model, model))
                     whens[model] = f"provider={slug}"
+        self.models = frozenset(whens)
         _choices(self, "model", [*choices, (OTHER, "Another model…")], whens)
 
     def _offer_keys(self) -> None:

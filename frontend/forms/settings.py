@@ -39,8 +39,9 @@ class SettingsForm(ChoosingForm):
         size = self.fields["size"]
         assert isinstance(size, forms.ChoiceField)  # noqa: S101  declared above
         size.choices = titled
-        if not self.is_bound and self.initial["model"] not in dict(self["model"].field.choices):
-            self.initial |= {"model": OTHER, "model_other": self.initial["model"]}
+        model = self.initial["model"]
+        if model and model not in self.models:
+            self.initial = {**self.initial, "model": OTHER, "model_other": model}
 
 
 def _initial(agent: Agent) -> dict[str, Any]:

@@ -108,7 +108,7 @@ def initials(name: str) -> str:
 @register.simple_tag
 def gate_input(field: BoundField) -> SafeString:
     """A field of a form that is not ours, in our clothes and without its placeholder."""
-    attributes = {"class": "input"}
+    attributes: dict[str, str | bool] = {"class": "input"}
     field.field.widget.attrs.pop("placeholder", None)
     return field.as_widget(attrs=attributes)
 

@@ -67,6 +67,10 @@ class DockerEngine:
         with translated():
             return docker.APIClient(version="auto", timeout=TIMEOUT, num_pools=32)
 
+    @cached_property
+    def _cores(self) -> int:
+        return int(self._api.info()["NCPU"])
+
     @translated()
     def ping(self) -> str:
         return str(self._api.version()["Version"])
@@ -118,7 +122,7 @@ class DockerEngine:
     @translated()
     def ensure_created(self, spec: ContainerSpec) -> None:
         try:
-            self._api.create_container(**container_arguments(self._api, spec))
+            self._api.create_container(**container_arguments(self._api, spec, self._cores))
         except ImageNotFound as error:
             raise ImageMissing(spec.image) from error
         except APIError as error:

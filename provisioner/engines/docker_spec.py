@@ -24,7 +24,7 @@ def seccomp() -> str:
     return (Path(__file__).parent / "seccomp.json").read_text()
 
 
-def container_arguments(api: Any, spec: ContainerSpec) -> dict[str, Any]:
+def container_arguments(api: Any, spec: ContainerSpec, cores: int) -> dict[str, Any]:
     host = api.create_host_config(
         binds=None,
         mounts=[_mount(bind) for bind in spec.binds],
@@ -39,7 +39,8 @@ def container_arguments(api: Any, spec: ContainerSpec) -> dict[str, Any]:
         pids_limit=spec.pids,
         mem_limit=spec.memory_mb * MEBIBYTE,
         memswap_limit=spec.memory_mb * MEBIBYTE,
-        nano_cpus=spec.cpu_millis * 1_000_000,
+        # The engine refuses more cores than it has; the smaller host then is the limit.
+        nano_cpus=min(spec.cpu_millis, cores * 1000) * 1_000_000,
         ulimits=[
             Ulimit(name="nofile", soft=4096, hard=4096),
             Ulimit(name="core", soft=0, hard=0),

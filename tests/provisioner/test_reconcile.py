@@ -52,7 +52,9 @@ def test_stop_keeps_the_workspace_and_takes_the_keys_away(running, go, as_alice,
     assert not backend.keys.held(running.pk)
 
 
-def test_a_stopped_agent_starts_again_in_the_same_container(running, go, as_alice, engine, container):
+def test_a_stopped_agent_starts_again_in_the_same_container(
+    running, go, as_alice, engine, container
+):
     before = engine.kept[container].id
     actions.stop_agent(as_alice, running)
     go(running)
@@ -81,7 +83,9 @@ def test_a_new_size_is_a_new_release_and_a_new_container(running, go, as_alice, 
     assert engine.specs[container].memory_mb == 2048
 
 
-def test_a_stopped_agent_stays_stopped_when_its_settings_change(running, go, as_alice, engine, container):
+def test_a_stopped_agent_stays_stopped_when_its_settings_change(
+    running, go, as_alice, engine, container
+):
     actions.stop_agent(as_alice, running)
     go(running)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from deploy.local.errors import CheckFailed
-from deploy.local.layout import SOCKET_PATH_LIMIT, Installation, from_environ, socket_dir
+from deploy.local.layout import SOCKET_PATH_LIMIT, from_environ, socket_dir
 
 
 def test_the_default_is_the_repository_and_ports_8700_to_8703() -> None:
@@ -12,7 +12,7 @@ def test_the_default_is_the_repository_and_ports_8700_to_8703() -> None:
     assert own.state_dir.name == "var"
     ports = own.web_port, own.model_port, own.gateway_port, own.vault_port
     assert ports == (8700, 8701, 8702, 8703)
-    assert (own.interface, own.pool_address) == ("roost-local", "10.213.255.1")
+    assert (own.name, own.pool_address) == ("local", "10.213.255.1")
 
 
 def test_a_second_installation_shares_nothing_with_the_first() -> None:
@@ -26,15 +26,9 @@ def test_a_second_installation_shares_nothing_with_the_first() -> None:
         },
         uid=0,
     )
-    names = ("state_dir", "run_dir", "keys_dir", "interface", "pool_address", "url", "vault_port")
+    names = ("state_dir", "run_dir", "keys_dir", "name", "pool_address", "url", "vault_port")
     assert [name for name in names if getattr(first, name) == getattr(second, name)] == []
     assert second.pool_address == "10.77.255.1"
-
-
-def test_an_interface_name_always_fits_into_fifteen_characters() -> None:
-    names = [_named(name).interface for name in ("a", "nine-char", "ten-chars-", "twelve-chars")]
-    assert max(map(len, names)) <= 15
-    assert len(set(names)) == 4
 
 
 def test_a_long_state_directory_gets_its_sockets_in_a_short_one() -> None:
@@ -74,7 +68,3 @@ def test_a_bad_value_is_refused_with_its_name_and_what_to_do(name: str, value: s
         from_environ({name: value}, uid=0)
     assert name in str(refused.value)
     assert refused.value.do.startswith(("Set", "Use"))
-
-
-def _named(name: str) -> Installation:
-    return from_environ({"ROOST_INSTALLATION": name}, uid=0)

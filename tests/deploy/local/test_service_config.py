@@ -4,14 +4,14 @@ from pathlib import Path
 
 from deploy.local import openbao_config, postgres, valkey
 
+ATTRIBUTE = r'\w+ = ("([^"\\]|\\.)*"|\[.*\]|\w+)'
+BLOCK = r'[\w" -]+ (= )?\{'
 HCL = openbao_config.render(8703, Path("/srv/var/openbao"), Path("/srv/var/unseal.key"))
 
 
 def test_the_vault_takes_one_attribute_a_line() -> None:
     for line in HCL.splitlines():
-        assert re.fullmatch(
-            r'\s*(\w+ = ("([^"\\]|\\.)*"|\[.*\]|\w+)|[\w" -]+ (= )?\{|\}|)', line
-        ), line
+        assert re.fullmatch(rf"\s*({ATTRIBUTE}|{BLOCK}|\}}|)", line), line
 
 
 def test_the_vault_holds_no_secret_in_its_file_and_listens_on_loopback() -> None:

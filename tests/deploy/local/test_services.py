@@ -1,9 +1,9 @@
 """The three services as a test starts them: the same configuration the supervisor runs."""
 
-import json
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -165,9 +165,9 @@ def test_a_service_that_cannot_start_names_its_log(tmp_path: Path) -> None:
     with backing_services(tmp_path):
         pass
     (tmp_path / "postgres" / "PG_VERSION").write_text("9.6\n")
-    with pytest.raises(ProgramFailed, match=r"postgres did not become ready .*postgres\.log"):
-        with backing_services(tmp_path):
-            pass
+    said = r"postgres did not become ready .*postgres\.log"
+    with pytest.raises(ProgramFailed, match=said), backing_services(tmp_path):
+        pass
 
 
 def test_the_server_speaks_the_wheel_s_own_protocol(urls: dict[str, str]) -> None:
@@ -178,13 +178,14 @@ def test_the_server_speaks_the_wheel_s_own_protocol(urls: dict[str, str]) -> Non
     assert sorted(done.stdout.split()) == ["pg_trgm", "vector"]
 
 
-def _vault(urls: dict[str, str], role: str) -> httpx.Client:
+@contextmanager
+def _vault(urls: dict[str, str], role: str) -> Iterator[httpx.Client]:
+    """A client logged in as that role."""
     login = {
         "role_id": urls[f"VAULT_{role}_ROLE_ID"],
         "secret_id": urls[f"VAULT_{role}_SECRET_ID"],
     }
-    client = httpx.Client(base_url=urls["VAULT_ADDR"], trust_env=False)
-    answer = client.post("/v1/auth/approle/login", json=login)
-    token = json.loads(answer.text)["auth"]["client_token"]
-    client.headers["X-Vault-Token"] = token
-    return client
+    with httpx.Client(base_url=urls["VAULT_ADDR"], trust_env=False) as client:
+        answer = client.post("/v1/auth/approle/login", json=login)
+        client.headers["X-Vault-Token"] = answer.json()["auth"]["client_token"]
+        yield client

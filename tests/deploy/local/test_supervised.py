@@ -124,7 +124,7 @@ def test_a_secret_is_in_no_log_and_on_no_command_line(
     secrets = json.loads((own.state_dir / "secrets.json").read_text()).values()
     argv = [Path(f"/proc/{p.pid}/cmdline").read_text() for p in processes.marked(own.state_dir)]
     logs = [path.read_text() for path in own.log_dir.iterdir()]
-    assert len(argv) > 3
+    assert len(argv) >= 3
     assert [secret for secret in secrets if secret in "".join(argv + logs)] == []
 
 

@@ -40,7 +40,7 @@ const keepConversation = (id) => {
   history.replaceState(null, "", address);
 };
 
-const put = (answer, { name, data }) => {
+const put = (answer, text, { name, data }) => {
   const follow = atEnd();
   if (name === "tools") answer.querySelector("[data-tools]").innerHTML = data;
   if (name === "text") answer.querySelector("[data-answer]").innerHTML = data;
@@ -50,6 +50,8 @@ const put = (answer, { name, data }) => {
     box.innerHTML = data;
     const finished = box.content.firstElementChild;
     answer.replaceWith(finished);
+    const again = finished.querySelector("[data-again]");
+    if (again) again.dataset.again = text;
     // A screen reader hears the answer once, complete.
     document.getElementById("announce").textContent = finished.querySelector(".prose, .banner")?.textContent ?? "";
   }
@@ -74,7 +76,7 @@ const listen = async (answer, text, body) => {
   const response = await fetch(form.action, { method: "POST", body, headers, redirect: "error" });
   if (!response.ok || !response.headers.get("Content-Type")?.startsWith("text/event-stream")) return lost(answer, text);
   let ended = false;
-  for await (const event of events(response)) ended = put(answer, event) || ended;
+  for await (const event of events(response)) ended = put(answer, text, event) || ended;
   if (!ended) lost(answer, text);
 };
 

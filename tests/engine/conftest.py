@@ -1,0 +1,149 @@
+"""A whole node for tests: real Docker, loop workspaces, keys on tmpfs, guard, node DNS, stand-in.
+
+An installation of its own (name, network pool, service address, state directory), so it
+neither sees nor disturbs another on the same host. Needs root. Whatever an earlier run
+left in the engine under this name is removed first.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from django.test import override_settings
+
+from controlplane.agents.actions import create_agent
+from controlplane.agents.models import Agent
+from controlplane.keys.vault import get_vault
+from provisioner import guard, host, resolver, shutdown
+from provisioner.backend import Backend, guard_policy
+from provisioner.engines.docker import DockerEngine
+from provisioner.images import ensure_images
+from provisioner.probe import HttpProber
+from provisioner.reconcile import load, reconcile
+from provisioner.secrets import TmpfsKeys
+from provisioner.workspaces.loop import LoopWorkspaces
+
+INSTALLATION = "tests"
+POOL = "10.214.0.0/16"
+ADDRESS = "10.214.255.1"
+MODEL_PORT = 8790
+NODE_SETTINGS = {
+    "ROOST_INSTALLATION": INSTALLATION,
+    "ROOST_NETWORK_POOL": POOL,
+    "ROOST_SERVICE_ADDRESS": ADDRESS,
+    "ROOST_SERVICE_PORTS": [MODEL_PORT],
+    "ROOST_STANDIN_URL": f"http://{ADDRESS}:{MODEL_PORT}/v1",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.engine)
+            item.add_marker(pytest.mark.django_db(transaction=True))
+
+
+@pytest.fixture(scope="session")
+def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    assert os.geteuid() == 0, "These tests mount and set network rules: run them as root."
+    return Path(tmp_path_factory.mktemp("node"))
+
+
+@pytest.fixture(scope="session")
+def node(state: Path, django_db_setup: None) -> Iterator[Backend]:
+    """The node's parts, set up once; emptied of agents by `backend` around each test."""
+    with override_settings(**NODE_SETTINGS, ROOST_STATE_DIR=state, ROOST_KEYS_DIR=state / "keys"):
+        engine = DockerEngine()
+        backend = Backend(
+            engine=engine,
+            workspaces=LoopWorkspaces(state),
+            keys=TmpfsKeys(state / "keys"),
+            vault=get_vault(),
+            prober=HttpProber(),
+            guarded=True,
+            patience=60,
+        )
+        shutdown.clean(backend, print)
+        ensure_images(engine, print)
+        backend.workspaces.prepare_node()
+        host.ensure_service_address(ADDRESS)
+        with model_server(ADDRESS, MODEL_PORT):
+            yield backend
+        shutdown.clean(backend, print)
+
+
+class model_server:  # noqa: N801  reads as a block
+    """The stand-in model as its own process."""
+
+    def __init__(self, address: str, port: int) -> None:
+        self.url = f"http://{address}:{port}/health"
+        self.argv = [
+            *(sys.executable, "-m", "uvicorn", "deploy.model.app:app", "--log-level", "warning"),
+            *("--host", address, "--port", str(port)),
+        ]
+
+    def __enter__(self) -> None:
+        self.process = subprocess.Popen(self.argv, env={**os.environ, "ROOST_STANDIN_MODEL": "1"})
+        for _ in range(200):
+            try:
+                if httpx.get(self.url, timeout=1, trust_env=False).status_code == 200:
+                    return
+            except httpx.HTTPError:
+                time.sleep(0.1)
+        raise AssertionError("the stand-in model did not come up")
+
+    def __exit__(self, *_: object) -> None:
+        self.process.terminate()
+        self.process.wait(10)
+
+
+@pytest.fixture
+def backend(node: Backend, vault, db_ready: None, state: Path) -> Iterator[Backend]:
+    """The node with this test's vault; every agent of the test is gone afterwards."""
+    with override_settings(**NODE_SETTINGS, ROOST_STATE_DIR=state, ROOST_KEYS_DIR=state / "keys"):
+        guard.load(guard_policy())
+        mine = Backend(**{**vars(node), "vault": vault})
+        with resolver.serving(mine):
+            yield mine
+        for agent in Agent.objects.all():
+            Agent.objects.filter(pk=agent.pk).update(goal="deleted", generation=10_000)
+            reconcile(agent.pk, mine)
+            mine.workspaces.destroy(agent.pk)
+
+
+@pytest.fixture
+def db_ready(transactional_db: None) -> None:
+    return
+
+
+@pytest.fixture
+def go(backend: Backend) -> Callable[[Agent], Agent]:
+    def one_pass(agent: Agent) -> Agent:
+        assert reconcile(agent.pk, backend)
+        return load(agent.pk)
+
+    return one_pass
+
+
+@pytest.fixture
+def running(backend: Backend, go: Callable[[Agent], Agent], as_alice) -> Agent:
+    agent = create_agent(
+        as_alice, name="scout", runtime="hermes", size="small", disk_gib=1, egress="none"
+    )
+    agent = go(agent)
+    assert agent.status == "running", (agent.status, agent.message)
+    return agent
+
+
+def wait_for(check: Callable[[], bool], seconds: float = 30) -> None:
+    """Until `check` holds; bounded, because a test that hangs proves nothing."""
+    end = time.monotonic() + seconds
+    while not check():
+        assert time.monotonic() < end, "it did not come about in time"
+        time.sleep(0.1)
