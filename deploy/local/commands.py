@@ -21,10 +21,12 @@ def manage(
     log: Path,
     *,
     show: bool = False,
+    secret: bool = False,
     timeout: float | None = None,
 ) -> str:
     """Run `manage.py …`; returns what it printed. With `show` the lines appear as they come."""
-    return run([sys.executable, MANAGE, *arguments], environment, log, show=show, timeout=timeout)
+    argv = [sys.executable, MANAGE, *arguments]
+    return run(argv, environment, log, show=show, secret=secret, timeout=timeout)
 
 
 def assets(log: Path, *, root: bool) -> bool:
@@ -57,9 +59,13 @@ def run(
     *,
     directory: Path = REPOSITORY,
     show: bool = False,
+    secret: bool = False,
     timeout: float | None = None,
 ) -> str:
-    """Standard output; both streams also go to the log. A failure says its last line."""
+    """Standard output, which also goes to the log unless it is secret, as standard error does.
+
+    A failure says the last line of the log.
+    """
     inherited = {**os.environ, "PATH": search_path(os.environ), "PYTHONUNBUFFERED": "1"}
     printed: list[str] = []
     with log.open("a") as stream:
@@ -75,8 +81,9 @@ def run(
         )
         for line in process.stdout or ():
             printed.append(line)
-            stream.write(line)
-            stream.flush()
+            if not secret:
+                stream.write(line)
+                stream.flush()
             if show:
                 print(f"  {line.rstrip()}", flush=True)
         code = _wait(process, timeout)

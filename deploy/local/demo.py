@@ -28,7 +28,7 @@ def ensure(stack: Stack) -> dict[str, str]:
             return _write(path, stack, facts)
     with step("demo organisation"):
         log = stack.installation.log_dir / "commands.log"
-        printed = commands.manage(["seed_demo"], stack.seed_environment(), log)
+        printed = commands.manage(["seed_demo"], stack.seed_environment(), log, secret=True)
         facts = _facts(printed, known, log)
     return _write(path, stack, facts)
 
@@ -69,7 +69,7 @@ def _facts(printed: str, known: Mapping[str, object], log: Path) -> dict[str, st
     except (IndexError, ValueError, AttributeError, KeyError) as error:
         raise CommandFailed(
             f"`manage.py seed_demo` did not tell the demo's {', '.join(NAMES)}.",
-            f"Its output is in {log}.",
+            f"Run `make up` again; what it complained about is in {log}.",
         ) from error
 
 

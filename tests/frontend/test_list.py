@@ -123,7 +123,7 @@ def test_only_the_changed_row_is_sent(as_alice: Access) -> None:
     herd(as_alice, 2)
     parts = ListParts(as_alice, Wish())
     before = parts.look()
-    Agent.objects.filter(name="agent-1").update(status="running")
+    Agent.objects.filter(name="agent-1").update(status="running", observed_generation=1)
     now = parts.look()
     changed = {name for name, value in now.items() if before[name] != value}
     drawn = parts.draw(changed)
