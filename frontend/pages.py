@@ -11,7 +11,7 @@ from asgiref.sync import sync_to_async
 from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
 from django.db import OperationalError
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.template.loader import render_to_string
@@ -153,4 +153,4 @@ def go(request: HttpRequest, address: str) -> HttpResponse:
     """To another page after a POST, with or without a script."""
     if is_fragment(request):
         return HttpResponse(status=204, headers={"HX-Redirect": address})
-    return HttpResponse(status=303, headers={"Location": address})
+    return HttpResponseRedirect(address, status=303)

@@ -2,7 +2,7 @@
 
 from django.urls import path, register_converter
 
-from frontend.views import agents, chat, create, home, keys, logs, overview, settings, verbs
+from frontend.views import agents, chat, create, home, keys, logs, overview, settings, tokens, verbs
 
 
 class VerbConverter:
@@ -34,6 +34,9 @@ urlpatterns = [
     path(f"{AGENT}/settings", settings.settings, name="settings"),
     path(f"{AGENT}/delete", settings.delete, name="delete"),
     path(f"{AGENT}/<verb:verb>", verbs.verb, name="verb"),
+    path("<slug:org>/tokens", tokens.tokens, name="tokens"),
+    path("<slug:org>/tokens/issue", tokens.issue, name="issue_token"),
+    path("<slug:org>/tokens/<slug:token>/revoke", tokens.revoke, name="revoke_token"),
     path("<slug:org>/keys", keys.keys, name="keys"),
     path("<slug:org>/keys/add", keys.add, name="add_key"),
     path(f"{KEY}/rotate", keys.rotate, name="rotate_key"),

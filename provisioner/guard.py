@@ -87,8 +87,9 @@ def load(policy: Policy) -> None:
 
 
 def is_loaded(installation: str) -> bool:
+    wanted = f"table inet {table_name(installation)}"
     try:
-        return table_name(installation) in run("nft", "list", "tables", "inet")
+        return wanted in run("nft", "list", "tables", "inet").splitlines()
     except WorkspaceTrouble as error:
         raise GuardError(str(error)) from error
 

@@ -14,6 +14,9 @@ from provisioner.plan import CRASH_WINDOW, Seen, Wish
 from provisioner.probe import Target
 from runtimes.catalog import CATALOG
 
+Crashes = list[tuple[str, float]]  # (ISO time, what it takes from the restart budget)
+LIGHT = 0.2
+
 # An agent that was well is asked for this long before it is called deaf.
 BENEFIT_OF_DOUBT = 1.5
 
@@ -22,8 +25,8 @@ BENEFIT_OF_DOUBT = 1.5
 class Look:
     wish: Wish
     seen: Seen
-    crashes: list[str]  # ISO times within the window, the new ones included
-    new_crashes: int
+    crashes: Crashes  # within the window, the new ones included
+    new_ends: int
 
     @property
     def life(self) -> str:
@@ -40,20 +43,21 @@ def look(backend: Backend, agent: Agent, patience: float = 0) -> Look:
         restart=agent.restart_serial,
         changed=agent.observed_generation != agent.generation,
     )
-    new_crashes = 0 if wish.goal != Goal.RUNNING else count_ends(agent.life, container)
-    crashes = recent([] if wish.changed else agent.crashes, new_crashes)
+    new_ends = 0 if wish.goal != Goal.RUNNING else count_ends(agent.life, container)
+    weight = weigh(new_ends, container, was_ready=agent.ready_life == agent.life)
+    crashes = recent([] if wish.changed else agent.crashes, weight)
     was_ready = container is not None and agent.ready_life == container.life
     seen = Seen(
         container=container,
         healthy=healthy,
         was_ready=was_ready,
         ever_ready=agent.ready_at is not None,
-        crashes=len(crashes),
+        crashes=spent(crashes),
         status=Status(agent.status),
         overdue=agent.deadline_at is not None and now() > agent.deadline_at,
         held=backend.workspaces.held(agent.pk) or backend.keys.held(agent.pk),
     )
-    return Look(wish, seen, crashes, new_crashes)
+    return Look(wish, seen, crashes, new_ends)
 
 
 def _see(backend: Backend, agent: Agent, patience: float) -> tuple[Container | None, bool]:
@@ -100,8 +104,24 @@ def count_ends(life: str, container: Container | None) -> int:
     return 1 if old_start != new_start and old_start else 0
 
 
-def recent(crashes: list[str], more: int) -> list[str]:
+def weigh(ends: int, container: Container | None, was_ready: bool) -> float:
+    """What `ends` take from the restart budget. One that had come up well and was ended (by a
+    drill, by its owner, by a crash after long work) says little; one that does not come up, or
+    runs out of memory, says that trying again will not help."""
+    if ends == 0:
+        return 0
+    memory = container is not None and container.out_of_memory
+    first = LIGHT if was_ready and not memory else 1
+    return first + (ends - 1)
+
+
+def recent(crashes: Crashes, weight: float) -> Crashes:
+    """The budget's entries within its window, and a new one."""
     moment = now()
     oldest = moment - timedelta(seconds=CRASH_WINDOW)
-    kept = [text for text in crashes if datetime.fromisoformat(text) > oldest]
-    return (kept + [moment.isoformat()] * more)[-20:]
+    kept = [entry for entry in crashes if datetime.fromisoformat(entry[0]) > oldest]
+    return [*kept, (moment.isoformat(), weight)][-50:] if weight else kept
+
+
+def spent(crashes: Crashes) -> float:
+    return sum(weight for _, weight in crashes)

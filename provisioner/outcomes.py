@@ -17,7 +17,7 @@ from provisioner.backend import Backend
 from provisioner.boot import KeyGone
 from provisioner.engines.base import EngineRefused, EngineUnavailable, ImageMissing
 from provisioner.guard import GuardError
-from provisioner.look import Look, recent
+from provisioner.look import Look, recent, spent
 from provisioner.networks import PoolExhausted
 from provisioner.plan import CRASH_BUDGET, Decision
 from provisioner.report import report
@@ -45,7 +45,7 @@ def write(lease: Lease, agent: Agent, backend: Backend, found: Look, decision: D
         "life": found.life,
         "crashes": found.crashes,
     }
-    if found.new_crashes:
+    if found.new_ends:
         _tell_of_ends(agent, found)
     container = found.seen.container
     if decision.status == Status.RUNNING and container is not None:
@@ -102,7 +102,7 @@ def _tell_of_ends(agent: Agent, found: Look) -> None:
     container = found.seen.container
     assert container is not None  # noqa: S101  ends are counted on a container
     cause = words.cause_of_end(container, agent.release.memory_mb if agent.release else 0)
-    times = f" ({found.new_crashes} times)" if found.new_crashes > 1 else ""
+    times = f" ({found.new_ends} times)" if found.new_ends > 1 else ""
     tell(
         agent,
         "ended",
@@ -126,7 +126,7 @@ def explain(lease: Lease, agent: Agent, trouble: Exception) -> None:
     crashes = agent.crashes
     if isinstance(trouble, EngineRefused) and not isinstance(trouble, ImageMissing):
         crashes = recent(agent.crashes, 1)
-        if len(crashes) >= CRASH_BUDGET and agent.goal == Goal.RUNNING:
+        if spent(crashes) >= CRASH_BUDGET and agent.goal == Goal.RUNNING:
             told = Told(
                 Status.FAILED,
                 "engine_refused",

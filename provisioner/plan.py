@@ -10,7 +10,7 @@ from enum import Enum, auto
 from controlplane.agents.lifecycle import Goal, Status
 from provisioner.engines.base import Container
 
-CRASH_BUDGET = 5  # ends within CRASH_WINDOW before we stop trying
+CRASH_BUDGET = 5  # ends that count (see look.weigh) within CRASH_WINDOW before we stop trying
 CRASH_WINDOW = 600  # seconds
 SHIM_REFUSED = 78  # the boot shim's exit code: workspace or keys not there (yet)
 
@@ -40,7 +40,7 @@ class Seen:
     healthy: bool = False
     was_ready: bool = False  # this life of the container has answered before
     ever_ready: bool = False
-    crashes: int = 0  # within the window
+    crashes: float = 0  # what was spent of the restart budget within the window
     status: Status = Status.PENDING
     overdue: bool = False  # past the deadline of its status
     held: bool = False  # the node still holds its mounts or keys

@@ -5,6 +5,7 @@ was not is done then. A pass ends when the agent is settled, when it has waited 
 for a start, or when something outside is away; the sweep takes it up again.
 """
 
+import time
 from datetime import timedelta
 
 from django.conf import settings
@@ -24,6 +25,7 @@ from provisioner.outcomes import write
 from provisioner.plan import Decision, Step, decide
 
 SLICE = 0.5  # seconds of waiting for an answer between two looks at engine and wishes
+AGAIN = 0.2  # seconds before the same step is tried once more
 LOOKS = 100  # more means that two of our rules fight; the sweep goes on later
 
 
@@ -44,7 +46,7 @@ def reconcile(agent_id: str, backend: Backend) -> bool:
 
 def _passes(lease: Lease, backend: Backend) -> None:
     waited = 0.0
-    waiting = False
+    waiting, last = False, Step.NONE
     for _ in range(LOOKS):
         agent = load(lease.agent_id)
         if _purge_due(agent):
@@ -59,6 +61,9 @@ def _passes(lease: Lease, backend: Backend) -> None:
         except outcomes.EXPECTED as trouble:
             outcomes.explain(lease, agent, trouble)
             return
+        if step is last and step not in {Step.WAIT, Step.NONE}:
+            time.sleep(AGAIN)  # it had no effect yet, such as a removal that is under way
+        last = step
         waiting = step is Step.WAIT
         waited += patience
         if step is Step.NONE or (waiting and waited >= backend.patience):

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from django.conf import settings
 
+from controlplane.agents.models import Agent
 from provisioner import guard, host, names
 from provisioner.backend import Backend
 from provisioner.engines.base import Container
@@ -28,6 +29,8 @@ def down(backend: Backend, say: Say) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(stop, active))
+    # We ended them ourselves: when the node is back, that is no crash of theirs.
+    Agent.objects.on(settings.ROOST_NODE).update(life="")
     say(f"{len(active)} agents stopped; their workspaces are kept")
     if os.geteuid() == 0:
         for folder in (settings.ROOST_KEYS_DIR, settings.ROOST_STATE_DIR):

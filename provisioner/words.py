@@ -3,7 +3,7 @@
 import json
 
 from provisioner.engines.base import Container, LogLine
-from provisioner.plan import CRASH_BUDGET, CRASH_WINDOW, SHIM_REFUSED
+from provisioner.plan import CRASH_WINDOW, SHIM_REFUSED
 from runtimes.catalog import Runtime
 
 MINUTES = CRASH_WINDOW // 60
@@ -39,7 +39,7 @@ def crash_looping(container: Container | None, memory_mb: int, log: list[LogLine
         todo = "Choose a larger size in its settings, then start it."
     elif log:
         cause += f". It last said: {log[-1].text[:160]!r}"
-    return f"It ended {CRASH_BUDGET} times within {MINUTES} minutes; the last time {cause}. {todo}"
+    return f"It ended again and again within {MINUTES} minutes; the last time {cause}. {todo}"
 
 
 def shim_refusal(log: list[LogLine]) -> str:

@@ -33,28 +33,44 @@ def ensure(stack: Stack) -> dict[str, str]:
     return _write(path, stack, facts)
 
 
-def wait_running(stack: Stack, facts: Mapping[str, str], seconds: float = RUNNING_S) -> None:
-    """Until the demo agent runs; on time-out say the agent's own reason."""
+def wait_running(stack: Stack, facts: Mapping[str, str], seconds: float = RUNNING_S) -> str:
+    """Until the demo agent answers; on time-out say the agent's own reason.
+
+    Returns a note: an agent that people stopped on purpose is not waited for.
+    """
     deadline = time.monotonic() + seconds
     agent: dict[str, object] | None = None
     while time.monotonic() < deadline:
         agent = _agent(stack.installation.url, facts)
-        if agent and agent.get("status") == "running":
-            return
+        if agent and agent.get("goal", "running") != "running":
+            return f"left {agent.get('goal')}, as it was told"
+        # Just after a start the status may be of the time before: only an answer is proof.
+        if agent and agent.get("status") == "running" and _answers(stack.installation.url, facts):
+            return ""
         time.sleep(0.3)
     status = agent.get("status", "unknown") if agent else "unknown"
     why = agent.get("message") or agent.get("reason") if agent else "the API did not show it"
+    said = f"it is {status}: {why or 'no reason given'}"
     raise ProgramFailed(
-        f"The demo agent is {status} after {seconds:.0f} s: {why or 'no reason given'}.",
+        f"The demo agent does not answer after {seconds:.0f} s; {said}.",
         f"Read {stack.installation.log_dir}/node.log and worker.log, then run `make up` again.",
     )
 
 
 def _agent(url: str, facts: Mapping[str, str]) -> dict[str, object] | None:
-    address = f"{url}/api/v1/orgs/{facts['org']}/agents/{facts['agent']}"
+    return _get(url, facts, "")
+
+
+def _answers(url: str, facts: Mapping[str, str]) -> bool:
+    """The agent itself is asked for what was said, through the gateway."""
+    return _get(url, facts, "/messages") is not None
+
+
+def _get(url: str, facts: Mapping[str, str], rest: str) -> dict[str, object] | None:
+    address = f"{url}/api/v1/orgs/{facts['org']}/agents/{facts['agent']}{rest}"
     bearer = {"Authorization": f"Bearer {facts['token']}"}
     try:
-        answer = httpx.get(address, headers=bearer, timeout=5, trust_env=False)
+        answer = httpx.get(address, headers=bearer, timeout=10, trust_env=False)
         body = answer.json() if answer.status_code == 200 else None
     except (httpx.HTTPError, ValueError):
         return None

@@ -3,10 +3,11 @@
 import os
 import shutil
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
-from deploy.local import commands, credentials, engine, files, network, processes, up
-from deploy.local.errors import CheckFailed, CommandFailed
+from deploy.local import commands, credentials, engine, files, network, processes, services, up
+from deploy.local.errors import CheckFailed, CommandFailed, LocalError
 from deploy.local.layout import Installation
 from deploy.local.report import say, step
 from deploy.local.supervisor import Supervisor
@@ -20,7 +21,7 @@ def down(installation: Installation, *, node_command: str = "node_down") -> None
     supervisor = Supervisor(installation)
     with step("product stopped"):
         supervisor.stop(PRODUCT)
-    _node(installation, node_command)
+    _node(installation, supervisor, node_command)
     with step("services stopped"):
         supervisor.stop(["model", "valkey", "openbao"])
         supervisor.shutdown()
@@ -31,16 +32,20 @@ def down(installation: Installation, *, node_command: str = "node_down") -> None
     _engine(installation)
 
 
-def _node(installation: Installation, command: str) -> None:
-    """Agents are stopped by the product's own command, which knows them."""
+def _node(installation: Installation, supervisor: Supervisor, command: str) -> None:
+    """Agents are stopped by the product's own command, which knows them and their database."""
     secrets = installation.state_dir / "secrets.json"
-    known = files.read_json(installation.state_dir / "local.json")
     fake = os.environ.get("ROOST_ENGINE") == "fake"
-    # Without local.json a start may still have come as far as an agent: the supervisor knows.
-    begun = known or (installation.log_dir / "node.log").exists()
-    if fake or not begun or not secrets.exists() or engine.problem(os.environ):
+    begun = secrets.exists() and (installation.log_dir / "node.log").exists()
+    done = command == "node_down" and installation.stopped.exists()
+    if fake or done or not begun or engine.problem(os.environ):
         return
-    own = up.product(installation, credentials.ensure(secrets), installation.pool_address)
+    given = credentials.ensure(secrets)
+    backing = services.of(installation, given)
+    if backing[0].problem():
+        with suppress(LocalError):
+            up.start_services(installation, supervisor, backing)
+    own = up.product(installation, given, installation.pool_address)
     log = installation.log_dir / "commands.log"
     with step("agents stopped" if command == "node_down" else "agents removed") as current:
         try:
@@ -49,6 +54,8 @@ def _node(installation: Installation, command: str) -> None:
             if command == "node_clean":
                 raise
             current.note = f"not all: {error}"
+            return
+    installation.stopped.touch()
 
 
 def _engine(installation: Installation) -> None:

@@ -20,6 +20,7 @@ from deploy.local.programs import base_environment, search_path
 
 DEFAULT_HOST = "unix:///var/run/docker.sock"
 ANSWER_S = 5
+FOUND_S = 10
 START_S = 60
 CONTAINERD_PID = Path("/var/run/docker/containerd/containerd.pid")
 
@@ -83,9 +84,13 @@ def _bring_up(installation: Installation, environ: Mapping[str, str], path: str)
     how = "installed and started" if install_missing(installation, path) else "started"
     if Path("/run/systemd/system").is_dir():
         subprocess.run(["systemctl", "start", "docker"], capture_output=True, check=False)
-    elif not _other_dockerd():
+    elif _other_dockerd():
+        # It may be on its way up.
+        _wait(installation, environ, FOUND_S)
+        return "found"
+    else:
         _start(installation, environ)
-    _wait(installation, environ)
+    _wait(installation, environ, START_S)
     return how
 
 
@@ -142,15 +147,16 @@ def _stale(pid_file: Path, name: str) -> bool:
         return False
 
 
-def _wait(installation: Installation, environ: Mapping[str, str]) -> None:
-    deadline = time.monotonic() + START_S
+def _wait(installation: Installation, environ: Mapping[str, str], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
     while why := problem(environ):
         own = started_by_us(installation)
         died = _record(installation).exists() and own is None
         if died or time.monotonic() > deadline:
             raise EngineMissing(
-                f"The Docker Engine was started but does not answer ({why}).",
-                f"Read {_log(installation)} or the system's log for the reason.",
+                f"A Docker Engine runs or was started here, but does not answer ({why}).",
+                f"Read {_log(installation)} or the system's log for the reason; if it listens"
+                " elsewhere, say where with DOCKER_HOST.",
             )
         time.sleep(0.1)
 

@@ -56,6 +56,11 @@ class Installation:
         return self.state_dir / "log"
 
     @property
+    def stopped(self) -> Path:
+        """There after a complete `down`: no agent of ours can be running."""
+        return self.state_dir / "stopped"
+
+    @property
     def keys_dir(self) -> Path:
         """Where agents' keys lie: a tmpfs the node mounts, or shared memory without root."""
         if self.root:

@@ -12,7 +12,8 @@ from deploy.local.programs import Program
 
 MANAGE = str(REPOSITORY / "platform" / "manage.py")
 SOURCES = ("platform", "provisioner", "billing", "runtimes", "frontend", "deploy")
-SUFFIXES = frozenset({".html", ".json", ".py", ".toml"})
+SUFFIXES = frozenset({".css", ".html", ".js", ".json", ".py", ".svg", ".toml"})
+FETCHED = frozenset({"node_modules", "vendor"})
 # What a person may set for a start of their own; the rest follows from the installation.
 CHOICES = ("ROOST_ENGINE", "ROOST_WORKSPACE_DRIVER", "ROOST_GUARD", "ROOST_DELETE_GRACE_SECONDS")
 
@@ -121,7 +122,7 @@ def fingerprint(repository: Path) -> str:
     digest = hashlib.sha256()
     for folder in SOURCES:
         for path in sorted((repository / folder).rglob("*")):
-            if path.suffix in SUFFIXES and "node_modules" not in path.parts:
+            if path.suffix in SUFFIXES and FETCHED.isdisjoint(path.parts):
                 status = path.stat()
                 digest.update(f"{path} {status.st_mtime_ns} {status.st_size}\n".encode())
     return digest.hexdigest()[:16]

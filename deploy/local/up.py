@@ -1,6 +1,7 @@
 """`up`: take over what runs, start what is missing, stop at the first thing that fails."""
 
 import os
+from pathlib import Path
 
 from deploy.local import (
     checks,
@@ -17,7 +18,7 @@ from deploy.local import (
     supervisor_config,
 )
 from deploy.local.credentials import Credentials
-from deploy.local.layout import Installation
+from deploy.local.layout import REPOSITORY, Installation
 from deploy.local.programs import Program, base_environment, search_path
 from deploy.local.report import say, step
 from deploy.local.services import Service
@@ -37,7 +38,7 @@ def up(installation: Installation, *, services_only: bool = False) -> None:
     facts = services.addresses(backing, given)
     files.write_json(installation.state_dir / "services.json", facts)
     if services_only:
-        _services(installation, Supervisor(installation), backing, ())
+        start_services(installation, Supervisor(installation), backing)
         say(f"\nServices: {installation.state_dir / 'services.json'}")
         return
     _product(product(installation, given, address), backing)
@@ -76,11 +77,11 @@ WEAKER = (
 )
 
 
-def _services(
+def start_services(
     installation: Installation,
     supervisor: Supervisor,
     backing: tuple[Service, ...],
-    others: tuple[Program, ...],
+    others: tuple[Program, ...] = (),
 ) -> None:
     """Start the three at the same time, then wait for each."""
     programs = [*(service.program for service in backing), *others]
@@ -111,7 +112,8 @@ def _runs(state: State | None) -> bool:
 def _product(own: Stack, backing: tuple[Service, ...]) -> None:
     installation, supervisor = own.installation, Supervisor(own.installation)
     programs = own.programs()
-    _services(installation, supervisor, backing, programs)
+    start_services(installation, supervisor, backing, programs)
+    installation.stopped.unlink(missing_ok=True)
     _prepare(own)
     answers = {
         "model": ready.answers(f"{own.model_url}/health"),
@@ -123,8 +125,8 @@ def _product(own: Stack, backing: tuple[Service, ...]) -> None:
     for program in programs:
         ready.wait(installation, supervisor, program.name, answers.get(program.name, ready.runs))
     told = demo.ensure(own)
-    with step("demo agent running"):
-        demo.wait_running(own, told)
+    with step("demo agent answers") as current:
+        current.note = demo.wait_running(own, told)
     say(
         f"\nRoost is at {told['url']}\n"
         f"  sign in   {told['admin_email']}\n"
@@ -135,14 +137,22 @@ def _product(own: Stack, backing: tuple[Service, ...]) -> None:
 
 def _prepare(own: Stack) -> None:
     log = own.installation.log_dir / "commands.log"
+    mark, source = own.installation.state_dir / "prepared", stack.fingerprint(REPOSITORY)
+    if not mark.exists() or mark.read_text() != source:
+        _prepare_code(own, log)
+        files.write(mark, source)
+    if own.choices.get("ROOST_ENGINE") != "fake":
+        images(own)
+
+
+def _prepare_code(own: Stack, log: Path) -> None:
+    """What has to be done once for each state of the code."""
     with step("database migrated"):
         commands.manage(["migrate", "--no-input"], own.web_environment(), log)
     with step("dashboard files") as current:
         fetched = commands.assets(log, root=own.installation.root)
         commands.manage(["collectstatic", "--no-input"], own.web_environment(), log)
         current.note = "fetched" if fetched else ""
-    if own.choices.get("ROOST_ENGINE") != "fake":
-        images(own)
 
 
 def images(own: Stack) -> None:

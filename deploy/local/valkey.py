@@ -60,6 +60,8 @@ def options(data: Path, socket: Path) -> tuple[str, ...]:
         "--save", "",
         "--maxmemory-policy", "noeviction",
         "--daemonize", "no",
+        # A title would be written over the environment, and with it over the mark that it is ours.
+        "--set-proc-title", "no",
     )  # fmt: skip
 
 

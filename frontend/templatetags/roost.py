@@ -12,11 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import localtime, now
 
-from controlplane.agents.models import Agent, Event
-from controlplane.agents.sizes import SIZES
 from frontend.looks import LEVELS, Look, look_of
-from frontend.verdicts import needs, status_of, verdict_of
-from runtimes.catalog import CATALOG
 
 register = template.Library()
 
@@ -114,29 +110,6 @@ def gate_input(field: BoundField) -> SafeString:
 
 
 @register.filter
-def runtime_title(agent: Agent) -> str:
-    runtime = CATALOG.get(agent.runtime)
-    return runtime.title if runtime else agent.runtime
-
-
-@register.filter
-def shown_status(agent: Agent) -> str:
-    return status_of(agent)
-
-
-@register.filter
-def todo(agent: Agent, may_write: bool) -> str:
-    """The first button of its page, for a row that needs somebody."""
-    buttons = verdict_of(agent, may_write).buttons
-    return buttons[0].label if buttons and buttons[0].primary and needs(agent) else ""
-
-
-@register.filter
-def size_title(slug: str) -> str:
-    return SIZES[slug].title if slug in SIZES else slug.capitalize()
-
-
-@register.filter
 def seconds(number: float) -> str:
     """About 3 s, about 2 min."""
     return f"about {number:.0f} s" if number < 90 else f"about {number / 60:.0f} min"
@@ -147,45 +120,9 @@ def first_of(values: Iterable[Any]) -> Any:
     return next(iter(values), None)
 
 
-KIND_ICONS = {
-    "created": "plus",
-    "changed": "release",
-    "renamed": "release",
-    "started": "play",
-    "stopped": "stop",
-    "restarted": "restart",
-    "deleted": "trash",
-    "step.workspace": "folder",
-    "step.container": "node",
-    "status.starting": "play",
-    "status.restarting": "restart",
-    "status.stopping": "stop",
-    "status.stopped": "stop",
-}
-CONDITIONS = {
-    "Ready": "Answers",
-    "WorkspaceMounted": "Workspace mounted",
-    "KeysDelivered": "Keys delivered",
-    "EngineReachable": "Engine reachable",
-}
-
-
 @register.filter
 def level_tone(name: str) -> str:
     return LEVELS.get(name, LEVELS["info"]).tone
-
-
-@register.simple_tag
-def event_sign(event: Event) -> SafeString:
-    """A shape where the event is good or bad, else an icon of what it is about."""
-    if event.level != "info":
-        return shape(level(event.level))
-    return icon(KIND_ICONS.get(event.kind, "clock"))
-
-
-@register.filter
-def condition_title(kind: str) -> str:
-    return CONDITIONS.get(kind, kind)
 
 
 @register.simple_tag

@@ -8,7 +8,7 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -27,6 +27,7 @@ from frontend.turns import Answer, Turn, turns_of
 from frontend.verdicts import status_of
 
 LONGEST = 100_000  # characters of a message, as in the API
+MAIN = "main"  # what runtimes call the conversation that is there without asking for one
 SILENCE = 20.0  # seconds a page waits for the gateway before it shows itself without history
 
 
@@ -94,7 +95,7 @@ async def _hear(access: Access, agent: Agent, conversation: str) -> dict[str, An
         if error.code == "conversation_not_found":
             raise NotFound("This conversation") from error
         return {"refused": str(error)}
-    current = conversation or history.get("conversation") or ""
+    current = conversation or history.get("conversation") or MAIN
     return {"talks": talks, "current": current, "turns": turns_of(history["messages"])}
 
 
@@ -117,7 +118,7 @@ async def _whole(
     address = reverse("frontend:chat", args=[access.organisation.slug, agent.name])
     query = f"?c={conversation}" if conversation else ""
     await sync_to_async(messages.success)(request, f"{agent.name} has answered.")
-    return HttpResponse(status=303, headers={"Location": f"{address}{query}#end"})
+    return HttpResponseRedirect(f"{address}{query}#end", status=303)
 
 
 async def _events(agent: Agent, words: AsyncIterator[dict[str, Any]]) -> AsyncIterator[str]:

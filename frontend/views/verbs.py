@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import reverse
 
 from controlplane.agents.actions import (
@@ -39,7 +39,8 @@ def _restart(access: Access, agent: Agent, request: HttpRequest) -> str:
 
 
 def _resize(access: Access, agent: Agent, request: HttpRequest) -> str:
-    size = request.POST.get("value", "")
+    # No size at all would mean "as it is" to the control plane.
+    size = request.POST.get("value") or "nothing"
     update_agent(access, agent, size=size)
     start_agent(access, agent)
     return f"{agent.name} is {SIZES[size].title} now, and starting."
@@ -59,7 +60,7 @@ def verb(request: HttpRequest, access: Access, name: str, verb: str) -> HttpResp
         return _refused(request, access, agent, error)
     messages.success(request, said)
     if not is_fragment(request):
-        return HttpResponse(status=303, headers={"Location": _address(access, agent)})
+        return HttpResponseRedirect(_address(access, agent), status=303)
     context = drawn(access, get_agent(access, pk=agent.pk)) | {"part": True}
     return show(request, access, "frontend/agent/_changed.html", context)
 
@@ -68,7 +69,7 @@ def _refused(request: HttpRequest, access: Access, agent: Agent, error: Refusal)
     if is_fragment(request):
         return toast(request, str(error), error.status)
     messages.error(request, str(error))
-    return HttpResponse(status=303, headers={"Location": _address(access, agent)})
+    return HttpResponseRedirect(_address(access, agent), status=303)
 
 
 def _address(access: Access, agent: Agent) -> str:

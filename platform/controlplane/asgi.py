@@ -6,4 +6,8 @@ from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings.local")
 
-application = get_asgi_application()
+_django = get_asgi_application()
+
+from controlplane.api.bodies import BoundedBodies  # noqa: E402  needs Django to be set up
+
+application = BoundedBodies(_django)  # type: ignore[arg-type]  # two spellings of ASGI's types

@@ -145,10 +145,11 @@ class Engine(Protocol):
         """Raises ImageMissing. A container of that name is left as it is."""
 
     def ensure_started(self, name: str) -> None:
-        """From created, exited or paused; it is then kept up by the engine itself."""
+        """From created, exited or paused; it is then kept up by the engine itself. One that went
+        away meanwhile is no error: the next look sees it."""
 
     def nudge(self, name: str) -> None:
-        """Start at once what waits in the engine's back-off."""
+        """Start at once what waits in the engine's back-off; gone meanwhile is no error."""
 
     def ensure_stopped(self, name: str, grace: int) -> None:
         """For good: the engine does not start it again. `grace` in seconds, then it is killed."""

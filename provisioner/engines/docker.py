@@ -56,6 +56,18 @@ def translated() -> Iterator[None]:
         raise EngineUnavailable(f"Docker does not answer: {error}") from error
 
 
+@contextlib.contextmanager
+def _gone_meanwhile() -> Iterator[None]:
+    """Removed, or being removed, between our look and our act: the next look will see it."""
+    try:
+        yield
+    except NotFound:
+        return
+    except APIError as error:
+        if error.status_code != 409:
+            raise
+
+
 class DockerEngine:
     """Threads may share it: the SDK's HTTP pool is made for that."""
 
@@ -131,6 +143,10 @@ class DockerEngine:
 
     @translated()
     def ensure_started(self, name: str) -> None:
+        with _gone_meanwhile():
+            self._start(name)
+
+    def _start(self, name: str) -> None:
         seen = self._api.inspect_container(name)
         if seen["HostConfig"]["RestartPolicy"]["Name"] != KEEP_UP["Name"]:
             self._api.update_container(name, restart_policy=KEEP_UP)
@@ -141,7 +157,7 @@ class DockerEngine:
 
     @translated()
     def nudge(self, name: str) -> None:
-        with self._starts:
+        with _gone_meanwhile(), self._starts:
             self._api.restart(name, timeout=0)
 
     @translated()

@@ -37,7 +37,14 @@ class FakeEngine:
         self._lock = threading.RLock()
 
     # --- what tests and demonstrations do to it
-    def kill(self, name: str, *, exit_code: int = 137, restarts: bool = True) -> None:
+    def kill(
+        self,
+        name: str,
+        *,
+        exit_code: int = 137,
+        restarts: bool = True,
+        out_of_memory: bool = False,
+    ) -> None:
         """The main process ends; the engine starts it again unless `restarts` is false."""
         with self._lock:
             seen = self.kept[name]
@@ -48,10 +55,11 @@ class FakeEngine:
                     state="running",
                     restart_count=seen.restart_count + 1,
                     exit_code=exit_code,
+                    out_of_memory=out_of_memory,
                     started_at=self._tick(),
                 )
             else:
-                self._set(seen, state="exited", exit_code=exit_code)
+                self._set(seen, state="exited", exit_code=exit_code, out_of_memory=out_of_memory)
 
     def lose(self, name: str) -> None:
         """Somebody removed it behind our back."""
@@ -116,7 +124,9 @@ class FakeEngine:
     def ensure_started(self, name: str) -> None:
         self._called("ensure_started")
         with self._lock:
-            seen = self._get(name)
+            seen = self.kept.get(name)
+            if seen is None:
+                return
             if not seen.up:
                 self._set(seen, state="running", started_at=self._tick(), restart_count=0)
                 self._tell(seen, "start")
@@ -126,7 +136,8 @@ class FakeEngine:
     def nudge(self, name: str) -> None:
         self._called("nudge")
         with self._lock:
-            self._set(self._get(name), state="running", started_at=self._tick(), restart_count=0)
+            if seen := self.kept.get(name):
+                self._set(seen, state="running", started_at=self._tick(), restart_count=0)
 
     def ensure_stopped(self, name: str, grace: int) -> None:
         self._called("ensure_stopped")

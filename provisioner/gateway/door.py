@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from asgiref.sync import sync_to_async
 from starlette.requests import Request
 
 from controlplane.agents import tickets
@@ -10,6 +9,7 @@ from controlplane.agents.errors import AgentNotRunning
 from controlplane.agents.lifecycle import Status
 from controlplane.agents.models import Agent
 from controlplane.agents.tickets import BadTicket, Ticket
+from controlplane.database import from_async
 from provisioner.backend import get_backend
 from provisioner.look import target
 from runtimes.adapter import (
@@ -44,7 +44,7 @@ async def let_in(request: Request, verb: str) -> Caller:
         ticket = tickets.read(request.headers.get("X-Roost-Ticket", ""), agent_id, verb)
     except BadTicket as error:
         raise GatewayProblem(403, "bad_ticket", "This ticket does not let you in.") from error
-    agent = await sync_to_async(Agent.objects.filter(pk=agent_id).first)()
+    agent = await from_async(Agent.objects.filter(pk=agent_id).first)()
     if agent is None or agent.organisation_id != ticket.organisation:
         raise GatewayProblem(404, "not_found", "This agent does not exist.")
     return Caller(agent, ticket)

@@ -11,11 +11,11 @@ import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 
-from asgiref.sync import sync_to_async
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from controlplane.agents import tickets
+from controlplane.database import from_async
 from provisioner import names
 from provisioner.backend import get_backend
 from provisioner.engines.base import Engine, EngineRefused, EngineUnavailable, LogLine
@@ -101,7 +101,7 @@ async def _follow(
                 yield "\n"  # so that a reader who has gone is noticed
             if time.monotonic() - checked > RECHECK:
                 checked = time.monotonic()
-                if not await sync_to_async(tickets.still_allowed)(caller.ticket):
+                if not await from_async(tickets.still_allowed)(caller.ticket):
                     return
     finally:
         stop.set()

@@ -19,7 +19,7 @@ from django.test import override_settings
 from controlplane.agents.actions import create_agent
 from controlplane.agents.models import Agent
 from controlplane.keys.vault import get_vault
-from provisioner import guard, host, resolver, shutdown
+from provisioner import guard, host, names, resolver, shutdown
 from provisioner.backend import Backend, guard_policy
 from provisioner.engines.docker import DockerEngine
 from provisioner.images import ensure_images
@@ -27,11 +27,14 @@ from provisioner.probe import HttpProber
 from provisioner.reconcile import load, reconcile
 from provisioner.secrets import TmpfsKeys
 from provisioner.workspaces.loop import LoopWorkspaces
+from tests.engine.box import Box, box, network_of
+from tests.engine.tiny.image import ensure_tiny
 
 INSTALLATION = "tests"
 POOL = "10.214.0.0/16"
 ADDRESS = "10.214.255.1"
 MODEL_PORT = 8790
+ACME, UMBRELLA = 4000, 4001  # blocks of the pool for boxes; the database gives from 0 up
 NODE_SETTINGS = {
     "ROOST_INSTALLATION": INSTALLATION,
     "ROOST_NETWORK_POOL": POOL,
@@ -55,27 +58,61 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(tmp_path_factory.mktemp("node"))
 
 
+def as_node(state: Path) -> override_settings:
+    """The settings of this installation, for a block; no test elsewhere may see them."""
+    return override_settings(
+        **NODE_SETTINGS, ROOST_STATE_DIR=state, ROOST_KEYS_DIR=state / "keys"
+    )
+
+
 @pytest.fixture(scope="session")
-def node(state: Path, django_db_setup: None) -> Iterator[Backend]:
+def node(state: Path, django_db_setup: None, django_db_blocker) -> Iterator[Backend]:
     """The node's parts, set up once; emptied of agents by `backend` around each test."""
-    with override_settings(**NODE_SETTINGS, ROOST_STATE_DIR=state, ROOST_KEYS_DIR=state / "keys"):
-        engine = DockerEngine()
-        backend = Backend(
-            engine=engine,
-            workspaces=LoopWorkspaces(state),
-            keys=TmpfsKeys(state / "keys"),
-            vault=get_vault(),
-            prober=HttpProber(),
-            guarded=True,
-            patience=60,
-        )
+    engine = DockerEngine()
+    backend = Backend(
+        engine=engine,
+        workspaces=LoopWorkspaces(state),
+        keys=TmpfsKeys(state / "keys"),
+        vault=get_vault(),
+        prober=HttpProber(),
+        guarded=True,
+        patience=60,
+    )
+    with as_node(state), django_db_blocker.unblock():
         shutdown.clean(backend, print)
         ensure_images(engine, print)
         backend.workspaces.prepare_node()
         host.ensure_service_address(ADDRESS)
-        with model_server(ADDRESS, MODEL_PORT):
-            yield backend
+    with model_server(ADDRESS, MODEL_PORT):
+        yield backend
+    with as_node(state), django_db_blocker.unblock():
         shutdown.clean(backend, print)
+
+
+@pytest.fixture(scope="session")
+def tiny(node: Backend) -> str:
+    """The reference of the tiny runtime's image."""
+    return ensure_tiny(node.engine)
+
+
+@pytest.fixture(scope="module")
+def acme_box(node: Backend, tiny: str, state: Path) -> Iterator[Box]:
+    """A container like an agent's, for a module that only looks out of it."""
+    with as_node(state):
+        guard.load(policy())
+    with box(node, tiny, network_of(INSTALLATION, POOL, ACME), dns=(ADDRESS,)) as made:
+        yield made
+
+
+def policy(*opened: tuple[str, str]) -> guard.Policy:
+    """As the database would have it with `opened` agents that may reach the internet."""
+    return guard.Policy(
+        installation=INSTALLATION,
+        prefix=names.bridge_prefix(INSTALLATION),
+        service_address=ADDRESS,
+        service_ports=(MODEL_PORT,),
+        open=opened,
+    )
 
 
 class model_server:  # noqa: N801  reads as a block
@@ -106,7 +143,7 @@ class model_server:  # noqa: N801  reads as a block
 @pytest.fixture
 def backend(node: Backend, vault, db_ready: None, state: Path) -> Iterator[Backend]:
     """The node with this test's vault; every agent of the test is gone afterwards."""
-    with override_settings(**NODE_SETTINGS, ROOST_STATE_DIR=state, ROOST_KEYS_DIR=state / "keys"):
+    with as_node(state):
         guard.load(guard_policy())
         mine = Backend(**{**vars(node), "vault": vault})
         with resolver.serving(mine):

@@ -1,5 +1,6 @@
 """Chat and logs, in front of a gateway that answers, refuses, or is away."""
 
+import json
 from typing import Any
 
 import pytest
@@ -121,7 +122,7 @@ def test_an_answer_comes_word_by_word_as_clean_html(
     assert "event: done" in events
     assert "<strong>Kiel</strong>" in events
     assert "<script>" not in events
-    assert '"text": "Where?"' in gateway.asked[0][1]
+    assert json.loads(gateway.asked[0][1]) == {"text": "Where?", "conversation": None}
 
 
 @pytest.mark.parametrize(

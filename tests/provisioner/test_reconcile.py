@@ -121,10 +121,37 @@ def test_a_crash_that_the_engine_healed_is_told(running, go, engine, container):
     assert "killed (signal 9)" in told.title
 
 
-def test_ending_again_and_again_is_given_up_with_the_cause(running, go, engine, container, backend):
+def never_comes_up(agent, go, engine, backend, container):
+    backend.prober.deaf.add(agent.pk)
+    agent = go(agent)
     for _ in range(CRASH_BUDGET):
         engine.kill(container, exit_code=3)
+        agent = go(agent)
+    backend.prober.deaf.clear()
+    return agent
+
+
+def test_an_agent_that_is_killed_often_but_comes_up_well_is_not_given_up(
+    running, go, engine, container
+):
+    for _ in range(2 * CRASH_BUDGET):
+        engine.kill(container)
         running = go(running)
+
+    assert running.status == "running"
+
+
+def test_running_out_of_memory_counts_in_full(running, go, engine, container):
+    for _ in range(CRASH_BUDGET):
+        engine.kill(container, out_of_memory=True)
+        running = go(running)
+
+    assert (running.status, running.reason) == ("crash_looping", "out_of_memory")
+    assert "larger size" in running.message
+
+
+def test_ending_again_and_again_is_given_up_with_the_cause(agent, go, engine, container, backend):
+    running = never_comes_up(agent, go, engine, backend, container)
 
     assert running.status == "crash_looping"
     assert "exit code 3" in running.message
@@ -133,10 +160,10 @@ def test_ending_again_and_again_is_given_up_with_the_cause(running, go, engine, 
     assert not backend.keys.held(running.pk)
 
 
-def test_start_gives_a_crash_looping_agent_a_new_budget(running, go, engine, container, as_alice):
-    for _ in range(CRASH_BUDGET):
-        engine.kill(container)
-        running = go(running)
+def test_start_gives_a_crash_looping_agent_a_new_budget(
+    agent, go, engine, backend, container, as_alice
+):
+    running = never_comes_up(agent, go, engine, backend, container)
 
     actions.start_agent(as_alice, running)
 

@@ -10,10 +10,10 @@ from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from asgiref.sync import sync_to_async
 from django.db import Error
 
 from controlplane.agents.models import Event
+from controlplane.database import from_async
 
 INTERVAL = 0.3  # seconds
 OVERLAP = 50  # ids looked at again: a smaller id may be committed after a larger one
@@ -31,7 +31,7 @@ class Feed:
         for agent_id in agent_ids:
             self._queues[agent_id].add(queue)
         if self._poller is None or self._poller.done():
-            newest = await sync_to_async(_newest)()
+            newest = await from_async(_newest)()
             self._poller = asyncio.create_task(self._poll(newest))
         try:
             yield queue
@@ -46,7 +46,7 @@ class Feed:
         while self._queues:
             await asyncio.sleep(INTERVAL)
             try:
-                rows = await sync_to_async(_since)(max(seen, default=0) - OVERLAP)
+                rows = await from_async(_since)(max(seen, default=0) - OVERLAP)
             except Error:
                 continue  # the database is away for a moment; pages keep what they show
             for event_id, agent_id in rows:

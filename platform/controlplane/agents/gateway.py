@@ -9,12 +9,12 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
-from asgiref.sync import sync_to_async
 from django.conf import settings
 
 from controlplane.agents import tickets
 from controlplane.agents.errors import GatewayUnavailable
 from controlplane.agents.models import Agent
+from controlplane.database import from_async
 from controlplane.errors import Refusal
 from controlplane.tenants.access import Access
 
@@ -28,6 +28,10 @@ class GatewayRefusal(Refusal):
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(message)
         self.status, self.code = status, code
+
+
+class NothingSent(GatewayUnavailable):
+    """The agent surely heard nothing, so that saying it again says it once."""
 
 
 async def conversations(access: Access, agent: Agent) -> list[dict[str, Any]]:
@@ -91,15 +95,28 @@ async def _lines(
         ):
             if response.status_code >= 400:
                 _refuse(response.status_code, await response.aread())
-            async for line in response.aiter_lines():
-                if line:
-                    yield line
+            async for line in _split(response.aiter_bytes()):
+                yield line
+    except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+        raise NothingSent from error
     except httpx.HTTPError as error:
         raise GatewayUnavailable from error
 
 
+async def _split(chunks: AsyncIterator[bytes]) -> AsyncIterator[str]:
+    """Lines end at a line feed only: httpx also ends them at U+2028, which JSON may hold."""
+    rest = b""
+    async for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            if line:
+                yield line.decode()
+    if rest:
+        yield rest.decode()
+
+
 async def _headers(access: Access, agent: Agent, verb: str) -> dict[str, str]:
-    ticket = await sync_to_async(tickets.issue)(access, agent.pk, verb)
+    ticket = await from_async(tickets.issue)(access, agent.pk, verb)
     return {"X-Roost-Ticket": ticket}
 
 
@@ -118,7 +135,7 @@ def _refuse(status: int, body: bytes) -> None:
         problem = json.loads(body)
         code, message = problem["code"], problem["message"]
     except (ValueError, KeyError, TypeError) as error:
-        raise GatewayUnavailable from error
+        raise NothingSent from error
     if status >= 500:
-        raise GatewayUnavailable(message)
+        raise NothingSent(message)
     raise GatewayRefusal(status, code, message)

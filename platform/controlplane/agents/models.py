@@ -61,7 +61,9 @@ class Agent(models.Model):
     seen_at = models.DateTimeField(null=True, blank=True)
     due_at = models.DateTimeField(null=True, blank=True)
     purge_at = models.DateTimeField(null=True, blank=True)
-    crashes = models.JSONField(default=list, blank=True)  # ISO times within the restart budget
+    crashes = models.JSONField(
+        default=list, blank=True
+    )  # (ISO time, weight) within the restart budget
     ready_life = models.CharField(max_length=80, blank=True)  # the life that last answered
     life = models.CharField(max_length=80, blank=True)  # which life of the container was last seen
     quota_enforcement = models.CharField(max_length=10, blank=True)  # hard, advisory

@@ -9,9 +9,7 @@ from dataclasses import asdict, dataclass
 from django.conf import settings
 from django.core import signing
 
-from controlplane.tenants.access import Access
-from controlplane.tenants.models import ApiToken, Membership
-from controlplane.tenants.permissions import scopes_of
+from controlplane.tenants.access import Access, right_stands
 
 MAX_AGE = 60  # seconds
 SALT = "roost.gateway"
@@ -54,12 +52,9 @@ def read(text: str, agent_id: str, verb: str) -> Ticket:
 
 def still_allowed(ticket: Ticket) -> bool:
     """Whether its holder may go on: role not lowered, token not revoked (case W3)."""
-    membership = Membership.objects.filter(
-        organisation=ticket.organisation, user=ticket.user, user__is_active=True
-    ).first()
-    if membership is None or NEEDS[ticket.verb] not in scopes_of(membership.role):
-        return False
-    if not ticket.token:
-        return True
-    token = ApiToken.objects.live().filter(pk=ticket.token).first()
-    return token is not None and NEEDS[ticket.verb] in token.scopes
+    return right_stands(
+        NEEDS[ticket.verb],
+        organisation=ticket.organisation,
+        user=ticket.user,
+        token=ticket.token,
+    )

@@ -3,17 +3,22 @@
 The record is written in the transaction of the effect itself, so either both are there
 or neither. Two at once: the second waits for the first at the unique index, then
 replays. Answers that hold a secret are kept without it (`redact`).
+
+What cannot be in a transaction (an agent's answer takes minutes) takes a `Claim` instead:
+written before, so that a retry can never do it again, and given its answer afterwards.
 """
 
 import hashlib
 import hmac
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.timezone import now
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -35,16 +40,24 @@ class IdempotencyKeyReused(Refusal):
         )
 
 
+class IdempotencyInProgress(Refusal):
+    code = "idempotency_in_progress"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "A request with this Idempotency-Key is under way, or its answer was lost. It is not "
+            "done a second time: look at what it led to, and use a new key for a new request."
+        )
+
+
 def once(
     request: Request, scope: str, act: Callable[[], Response], redact: tuple[str, ...] = ()
 ) -> Response:
     """Run `act` in a transaction, at most once per key; replay its answer afterwards."""
-    key = request.headers.get(HEADER)
+    key = _key_of(request)
     if key is None:
         with transaction.atomic():
             return act()
-    if not (1 <= len(key) <= 128 and key.isascii() and key.isprintable()):
-        raise Invalid(HEADER, f"{HEADER} must be 1 to 128 printable ASCII characters.")
     with transaction.atomic():
         record, mine = _claim(scope, key, _fingerprint(request))
         if not mine:
@@ -54,6 +67,46 @@ def once(
         record.body = _without(response.data, redact)
         record.save(update_fields=["status", "body"])
         return response
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The right to do something once. `answer` is what the first request led to, if it did."""
+
+    record: IdempotencyRecord | None  # None: no key was sent, so nothing is kept
+    answer: Any = None
+
+    def keep(self, answer: dict[str, Any]) -> None:
+        """It is done: this is what a retry gets."""
+        self._row().update(status=200, body=_without(answer, ()))
+
+    def release(self) -> None:
+        """Nothing was done: a retry may try again."""
+        self._row().delete()
+
+    def _row(self) -> QuerySet[IdempotencyRecord]:
+        if self.record is None:
+            return IdempotencyRecord.objects.none()
+        return IdempotencyRecord.objects.filter(pk=self.record.pk)
+
+
+def claim(request: Request, scope: str) -> Claim:
+    """Raises IdempotencyInProgress where the first request has no answer (yet)."""
+    key = _key_of(request)
+    if key is None:
+        return Claim(None)
+    with transaction.atomic():
+        record, mine = _claim(scope, key, _fingerprint(request))
+    if not mine and record.status is None:
+        raise IdempotencyInProgress
+    return Claim(record, record.body)
+
+
+def _key_of(request: Request) -> str | None:
+    key = request.headers.get(HEADER)
+    if key is not None and not (1 <= len(key) <= 128 and key.isascii() and key.isprintable()):
+        raise Invalid(HEADER, f"{HEADER} must be 1 to 128 printable ASCII characters.")
+    return key
 
 
 def _claim(scope: str, key: str, fingerprint: str) -> tuple[IdempotencyRecord, bool]:

@@ -3,12 +3,14 @@
 import logging
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.db import InterfaceError, OperationalError
 from django.http import Http404
 from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
+from controlplane.api.parsers import BodyTooLarge
 from controlplane.errors import Forbidden, Invalid, NotFound, Refusal, Unavailable
 
 log = logging.getLogger(__name__)
@@ -21,6 +23,10 @@ SENTENCES = {
     406: "This address answers in JSON (and text/event-stream where documented).",
     429: "Too many requests. Wait as long as Retry-After says.",
 }
+DATABASE_AWAY = (
+    "The database cannot be used just now. Nothing was stored; running agents go on. "
+    "Try again in a moment."
+)
 
 
 def problem(
@@ -62,6 +68,11 @@ def _response_for(exc: Exception) -> Response | None:
             return problem(422, Invalid.code, _sentence(errors), errors)
         case exceptions.APIException():
             return _from_framework(exc)
+        case RequestDataTooBig():
+            return _from_framework(BodyTooLarge())
+        case OperationalError() | InterfaceError():
+            log.error("the database cannot be used: %s", exc)
+            return problem(503, Unavailable.code, DATABASE_AWAY)
     return None
 
 

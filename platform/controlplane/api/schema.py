@@ -63,6 +63,10 @@ def _header(name: str, description: str) -> OpenApiParameter:
     )
 
 
+def last_event_id() -> OpenApiParameter:
+    return _header("Last-Event-ID", "The id of the last event you got; those after it follow.")
+
+
 EVENT_STREAM = OpenApiResponse(
     response={"type": "string"}, description="text/event-stream; see docs/api.md for the events."
 )

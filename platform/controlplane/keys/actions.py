@@ -8,8 +8,9 @@ from controlplane.audit.record import record
 from controlplane.errors import Invalid
 from controlplane.keys.errors import KeyNameTaken, KeyRevoked
 from controlplane.keys.models import Key, Provider
-from controlplane.keys.rules import check_base_url, check_value, refuse_secret
+from controlplane.keys.rules import check_base_url, check_value
 from controlplane.keys.vault import get_vault
+from controlplane.naming import check_title
 from controlplane.tenants.access import Access
 
 
@@ -18,7 +19,7 @@ def add_key(access: Access, *, name: str, provider: str, value: str, base_url: s
     access.require("keys:write")
     if provider not in Provider.values:
         raise Invalid("provider", f"There is no provider {provider!r}.")
-    refuse_secret(name)
+    check_title(name)
     check_value(provider, value)
     check_base_url(provider, base_url)
     with transaction.atomic():

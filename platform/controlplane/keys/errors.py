@@ -12,6 +12,7 @@ Errors a caller of this app can meet:
 """
 
 from controlplane.errors import Invalid, Refusal
+from controlplane.naming import LooksLikeSecret as LooksLikeSecret
 
 
 class KeyNameTaken(Refusal):
@@ -26,17 +27,6 @@ class KeyRevoked(Refusal):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} was revoked and its value is gone. Add a new key.")
-
-
-class LooksLikeSecret(Invalid):
-    code = "looks_like_secret"
-
-    def __init__(self, field: str = "name") -> None:
-        super().__init__(
-            field,
-            "This looks like the key itself. It was not stored anywhere. Names are seen by "
-            "everyone; put the key into its own field.",
-        )
 
 
 class ImpossibleKey(Invalid):

@@ -1,11 +1,11 @@
 """What a key's name, value and address may look like. Pure; the same for API and dashboard."""
 
-import re
 from urllib.parse import urlsplit
 
 from controlplane.errors import Invalid
-from controlplane.keys.errors import ImpossibleKey, LooksLikeSecret
+from controlplane.keys.errors import ImpossibleKey
 from controlplane.keys.models import Provider
+from controlplane.naming import refuse_secret as refuse_secret
 
 PREFIXES = {Provider.ANTHROPIC: "sk-ant-", Provider.OPENAI: "sk-"}
 CONSOLES = {
@@ -14,15 +14,6 @@ CONSOLES = {
     Provider.GEMINI: "aistudio.google.com",
 }
 MIN_LENGTH, MAX_LENGTH = 8, 4096
-
-_KNOWN_SECRET = re.compile(r"\b(sk-|sk_|rst_|hf_|gh[pousr]_|xox[abp]-|AIza|AKIA|eyJ)\S{8,}")
-_RANDOM_WORD = re.compile(r"(?=\S*[0-9])(?=\S*[a-z])(?=\S*[A-Z])\S{24,}")
-
-
-def refuse_secret(text: str, field: str = "name") -> None:
-    """Raises LooksLikeSecret for text shaped like a credential (case K8)."""
-    if _KNOWN_SECRET.search(text) or _RANDOM_WORD.search(text):
-        raise LooksLikeSecret(field)
 
 
 def check_value(provider: str, value: str) -> None:

@@ -98,9 +98,15 @@ TEMPLATES = [
 ]
 
 DATABASES = {"default": env.db("DATABASE_URL")}
-# A lost connection is noticed before a request meets it (case R6).
-DATABASES["default"]["CONN_MAX_AGE"] = 60
+# Threads come and go under ASGI, so connections belong to a pool of the process, not to threads;
+# one that was lost is noticed before a request meets it (case R6).
+DATABASES["default"]["CONN_MAX_AGE"] = 0
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {
+    "min_size": 1,
+    "max_size": env.int("ROOST_DATABASE_POOL", default=20),
+    "timeout": 10,
+}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # The page size of the API bounds what one request may read; bodies are bounded here.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024

@@ -10,7 +10,10 @@ os.environ.setdefault("REDIS_URL", "redis://127.0.0.1:1/0")
 os.environ.setdefault("GATEWAY_SECRET", "gateway-secret-for-tests-only-000000")
 
 from controlplane.settings.base import *  # noqa: F403
-from controlplane.settings.base import LOGGING
+from controlplane.settings.base import DATABASES, LOGGING
+
+# The test database is dropped at the end, which a pool's open connections would refuse.
+del DATABASES["default"]["OPTIONS"]["pool"]
 
 ROOST_ENGINE = "fake"
 ROOST_WORKSPACE_DRIVER = "fake"

@@ -24,6 +24,15 @@ class Access:
             raise KeyError(permission)
         return permission in self.scopes
 
+    def still_may(self, permission: str) -> bool:
+        """The same as `may`, but as things are now."""
+        return right_stands(
+            permission,
+            organisation=self.organisation.pk,
+            user=self.user.pk,
+            token=self.actor.id if self.actor.kind == "token" else "",
+        )
+
     def require(self, permission: str) -> None:
         """Raises Forbidden with what is missing and who can help."""
         if not self.may(permission):
@@ -60,3 +69,16 @@ def of_token(token: ApiToken, organisation_id: str, *, ip: str | None = None) ->
     scopes = frozenset(token.scopes) & scopes_of(role)
     actor = Actor("token", token.pk, f"token {token.name}", ip)
     return Access(token.organisation, actor, token.created_by, scopes, role)
+
+
+def right_stands(permission: str, *, organisation: str, user: int, token: str = "") -> bool:
+    """Whether somebody still has a right, read afresh: for what outlasts its request (case W3)."""
+    membership = Membership.objects.filter(
+        organisation=organisation, user=user, user__is_active=True
+    ).first()
+    if membership is None or permission not in scopes_of(membership.role):
+        return False
+    if not token:
+        return True
+    found = ApiToken.objects.live().filter(pk=token, organisation=organisation).first()
+    return found is not None and permission in found.scopes

@@ -8,6 +8,7 @@ from django.utils.timezone import now
 
 from controlplane.audit.actor import Actor
 from controlplane.audit.record import record
+from controlplane.naming import check_title
 from controlplane.tenants.access import Access
 from controlplane.tenants.errors import ScopeTooWide, UnknownScope
 from controlplane.tenants.models import ApiToken, Membership, Organisation, Role, User
@@ -25,6 +26,7 @@ def create_organisation(*, name: str, slug: str, owner: User, by: Actor) -> Orga
 @transaction.atomic
 def rename_organisation(access: Access, *, name: str) -> Organisation:
     access.require("org:write")
+    check_title(name)
     organisation = access.organisation
     old, organisation.name = organisation.name, name
     organisation.save(update_fields=["name"])
@@ -49,6 +51,7 @@ def issue_token(
 ) -> tuple[ApiToken, str]:
     """Returns the row and the text, which is kept nowhere. Scopes default to the maker's."""
     access.require("tokens:write")
+    check_title(name)
     wanted = access.scopes if scopes is None else frozenset(scopes)
     if unknown := sorted(wanted - PERMISSIONS.keys()):
         raise UnknownScope(

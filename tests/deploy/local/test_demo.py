@@ -19,9 +19,11 @@ FACTS = {"org": "org_a", "agent": "agt_b", "token": "rst_c"}
 
 class Api(BaseHTTPRequestHandler):
     shown: dict[str, object] = {}
+    answers = True
 
     def do_GET(self) -> None:
-        right = self.path == "/api/v1/orgs/org_a/agents/agt_b"
+        agent = "/api/v1/orgs/org_a/agents/agt_b"
+        right = self.path == agent or (self.path == f"{agent}/messages" and self.answers)
         known = self.headers["Authorization"] == "Bearer rst_c"
         self.send_response(200 if right and known else 404)
         self.end_headers()
@@ -46,15 +48,31 @@ def own(installation: Installation) -> Iterator[Stack]:
 
 def test_an_agent_that_does_not_come_up_says_its_own_reason(own: Stack) -> None:
     Api.shown = {"status": "failed", "message": "The image is missing."}
-    with pytest.raises(ProgramFailed, match=r"failed after 1 s: The image is missing\."):
+    with pytest.raises(
+        ProgramFailed, match=r"does not answer after 1 s; it is failed: The image is missing\."
+    ):
         demo.wait_running(own, FACTS, seconds=1)
 
 
 def test_a_running_agent_ends_the_wait(own: Stack) -> None:
     Api.shown = {"status": "running"}
     demo.wait_running(own, FACTS, seconds=5)
-    with pytest.raises(ProgramFailed, match="unknown after 0 s: the API did not show it"):
+    with pytest.raises(ProgramFailed, match="it is unknown: the API did not show it"):
         demo.wait_running(own, {**FACTS, "token": "wrong"}, seconds=0.4)
+
+
+def test_a_status_from_before_the_start_is_not_believed(
+    own: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Api.shown = {"status": "running"}
+    monkeypatch.setattr(Api, "answers", False)
+    with pytest.raises(ProgramFailed, match="does not answer after 1 s; it is running"):
+        demo.wait_running(own, FACTS, seconds=1)
+
+
+def test_an_agent_that_people_stopped_is_left_alone(own: Stack) -> None:
+    Api.shown = {"status": "stopped", "goal": "stopped"}
+    assert demo.wait_running(own, FACTS, seconds=5) == "left stopped, as it was told"
 
 
 def test_a_demo_that_is_still_there_is_not_made_again(own: Stack) -> None:

@@ -74,6 +74,13 @@ def test_a_killed_service_is_back_with_its_data(
     assert _remembered(services) == name
 
 
+def test_every_process_can_be_told_to_be_ours(own: Installation, services: dict[str, str]) -> None:
+    marked = {process.pid for process in processes.marked(own.state_dir)}
+    supervisor = Supervisor(own).process()
+    assert supervisor is not None
+    assert {supervisor.pid, *_running(own).values()} <= marked
+
+
 def test_a_second_up_takes_over_what_runs(
     own: Installation, services: dict[str, str], run: Run
 ) -> None:
@@ -90,12 +97,14 @@ def test_services_whose_supervisor_was_killed_are_started_afresh(
 ) -> None:
     _remember(services, "supervisor")
     before = _running(own)
+    orphans = [processes.find(pid) for pid in before.values()]
     supervisor = Supervisor(own).process()
     assert supervisor is not None
     processes.send(supervisor, signal.SIGKILL)
     assert processes.wait_gone([supervisor], 5) == []
     assert run("up", "--services-only").returncode == 0
     assert set(_running(own).values()).isdisjoint(before.values())
+    assert [orphan for orphan in orphans if orphan and processes.alive(orphan)] == []
     assert _remembered(services) == "supervisor"
 
 
@@ -103,11 +112,12 @@ def test_down_works_on_what_is_half_dead_and_keeps_the_data(
     own: Installation, services: dict[str, str], run: Run
 ) -> None:
     _remember(services, "down")
-    for victim in (Supervisor(own).process(), processes.find(_running(own)["valkey"])):
+    before = [processes.find(pid) for pid in _running(own).values()]
+    for victim in (Supervisor(own).process(), processes.find(_running(own)["openbao"])):
         assert victim is not None
         processes.send(victim, signal.SIGKILL)
     assert run("down").returncode == 0
-    assert processes.marked(own.state_dir) == []
+    assert [one for one in before if one and processes.alive(one)] == []
     assert run("down").returncode == 0
     assert run("up", "--services-only").returncode == 0
     assert _remembered(services) == "down"

@@ -15,5 +15,8 @@ document.addEventListener("click", (event) => {
 
 // What somebody typed into a closed dialog, a key above all, does not linger in the page.
 document.addEventListener("close", (event) => {
-  if (event.target.matches("dialog")) event.target.remove();
+  if (!event.target.matches("dialog")) return;
+  // What was made in it is not on the page below yet.
+  if (event.target.querySelector("[data-fresh]")) location.reload();
+  event.target.remove();
 }, true);

@@ -1,14 +1,14 @@
-"""What lives in the agent itself: messages, conversations, logs; and the live timeline.
+"""What lives in the agent itself: messages, conversations, logs.
 
 The gateway speaks to the agent; these pass it on, as one JSON answer or as a stream of
 server-sent events (`Accept: text/event-stream`).
 """
 
-import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
-from asgiref.sync import async_to_sync, sync_to_async
+from asgiref.sync import async_to_sync
+from django.db import connection
 from django.http import HttpResponseBase
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.renderers import BaseRenderer, JSONRenderer
@@ -19,13 +19,15 @@ from controlplane.agents import gateway, sse
 from controlplane.agents.api import serializers as s
 from controlplane.agents.api.views import AgentView
 from controlplane.agents.errors import GatewayUnavailable
-from controlplane.agents.feed import feed
-from controlplane.agents.models import Agent, Event
+from controlplane.api.idempotency import Claim, claim
 from controlplane.api.schema import EVENT_STREAM
+from controlplane.database import from_async
 from controlplane.errors import Invalid, Refusal, Unavailable
 
 CONVERSATION = OpenApiParameter("conversation", str, description="Default: the main one.")
-KEEP_ALIVE = 15  # seconds between comments on a silent stream; proxies cut silence
+ENDS = {"completed", "failed"}
+CUT_OFF = "The answer was cut off. Look at the conversation before you send it again."
+Word = dict[str, Any]  # see gateway.stream_message
 
 
 class EventStreamRenderer(BaseRenderer):
@@ -40,9 +42,16 @@ class EventStreamRenderer(BaseRenderer):
 
 class StreamingAgentView(AgentView):
     renderer_classes = [JSONRenderer, EventStreamRenderer]
+    http_method_names = ["get", "post"]  # a HEAD of what never ends would not end
 
     def wants_stream(self) -> bool:
         return self.request.accepted_media_type == EventStreamRenderer.media_type
+
+    def streamed(self, events: AsyncIterator[str]) -> HttpResponseBase:
+        """Gives the database connection back first: a stream lives for minutes."""
+        if not connection.in_atomic_block:
+            connection.close()
+        return sse.stream(events)
 
 
 class Messages(StreamingAgentView):
@@ -69,11 +78,14 @@ class Messages(StreamingAgentView):
         if not body["text"].strip():
             raise Invalid("text", "There is nothing to say. Write a message.")
         agent = self.agent()
-        words = gateway.stream_message(self.access, agent, body["text"], body.get("conversation"))
+        turn = claim(request, self.access.actor.id)
+        if turn.answer is not None:
+            words = _replayed(turn.answer)
+        else:
+            text, conversation = body["text"], body.get("conversation")
+            words = _heard(gateway.stream_message(self.access, agent, text, conversation), turn)
         if self.wants_stream():
-            return sse.stream(_as_events(words))
-        # Not inside a transaction: an answer may take minutes. A key makes a retry refuse to
-        # say the same thing twice only while its first answer is kept by the agent itself.
+            return self.streamed(_as_events(words))
         return Response(async_to_sync(_whole)(words))
 
 
@@ -109,36 +121,58 @@ class Logs(StreamingAgentView):
         follow = self.wants_stream()
         lines = gateway.logs(self.access, self.agent(), follow=follow, since=since, tail=tail)
         if follow:
-            return sse.stream(_log_events(lines))
+            return self.streamed(_log_events(lines))
         return Response({"lines": async_to_sync(_collect)(lines)})
 
 
-class EventStream(StreamingAgentView):
-    needs = {"GET": "agents:read"}
-    renderer_classes = [EventStreamRenderer, JSONRenderer]
-
-    @extend_schema(operation_id="agents_events_stream", responses={200: EVENT_STREAM})
-    def get(self, request: Request, org: str, agt: str) -> HttpResponseBase:
-        """New lines of the timeline as they happen; `Last-Event-ID` resumes without a gap."""
-        last = request.headers.get("Last-Event-ID", "")
-        return sse.stream(_timeline(self.agent(), int(last) if last.isdecimal() else None))
-
-
-async def _as_events(words: AsyncIterator[dict[str, Any]]) -> AsyncIterator[str]:
+async def _as_events(words: AsyncIterator[Word]) -> AsyncIterator[str]:
     try:
         async for word in words:
-            yield sse.event(word.pop("type"), word)
+            yield sse.event(word["type"], _without_type(word))
     except (Refusal, Unavailable) as error:
-        yield sse.event("failed", {"code": error.code, "message": str(error)})
+        yield sse.event("failed", _without_type(_failed(error)))
 
 
-async def _whole(words: AsyncIterator[dict[str, Any]]) -> dict[str, str]:
+def _without_type(word: Word) -> Word:
+    return {name: value for name, value in word.items() if name != "type"}
+
+
+async def _whole(words: AsyncIterator[Word]) -> dict[str, str]:
+    last: Word = {}
     async for word in words:
-        if word["type"] == "completed":
-            return {"conversation": word["conversation"], "text": word["text"]}
-        if word["type"] == "failed":
-            raise gateway.GatewayRefusal(502, word["code"], word["message"])
-    raise GatewayUnavailable("The answer was cut off. Look at the conversation, then send again.")
+        last = word
+    if last["type"] == "completed":
+        return {"conversation": last["conversation"], "text": last["text"]}
+    if last["code"] == GatewayUnavailable.code:
+        raise GatewayUnavailable(last["message"])
+    raise gateway.GatewayRefusal(502, last["code"], last["message"])
+
+
+async def _heard(words: AsyncIterator[Word], turn: Claim) -> AsyncIterator[Word]:
+    """The words as they come. The last, completed or failed, is kept for a retry; where the
+    agent surely heard nothing, a retry may speak."""
+    last = _failed(GatewayUnavailable(CUT_OFF))
+    try:
+        async for word in words:
+            if word["type"] in ENDS:
+                last = word
+            else:
+                yield word
+    except (gateway.GatewayRefusal, gateway.NothingSent):
+        await from_async(turn.release)()
+        raise
+    except GatewayUnavailable:
+        pass  # the line broke after it was said
+    await from_async(turn.keep)(last)
+    yield last
+
+
+async def _replayed(answer: Word) -> AsyncIterator[Word]:
+    yield answer
+
+
+def _failed(error: Refusal | Unavailable) -> Word:
+    return {"type": "failed", "code": error.code, "message": str(error)}
 
 
 async def _log_events(lines: AsyncIterator[dict[str, Any]]) -> AsyncIterator[str]:
@@ -146,34 +180,11 @@ async def _log_events(lines: AsyncIterator[dict[str, Any]]) -> AsyncIterator[str
         async for line in lines:
             yield sse.event("mark" if "mark" in line else "line", line, line.get("at"))
     except (Refusal, Unavailable) as error:
-        yield sse.event("failed", {"code": error.code, "message": str(error)})
+        yield sse.event("failed", _without_type(_failed(error)))
 
 
 async def _collect(lines: AsyncIterator[dict[str, Any]]) -> list[dict[str, Any]]:
     return [line async for line in lines if "at" in line]
-
-
-async def _timeline(agent: Agent, last: int | None) -> AsyncIterator[str]:
-    async with feed.listen(agent.pk) as news:
-        if last is None:
-            last = await sync_to_async(_newest)(agent)
-        yield ": listening\n\n"
-        while True:
-            for row in await sync_to_async(_after)(agent, last):
-                last = row.pk
-                yield sse.event(row.kind, s.EventSerializer(row).data, row.pk)
-            try:
-                await asyncio.wait_for(news.get(), KEEP_ALIVE)
-            except TimeoutError:
-                yield ": still here\n\n"
-
-
-def _newest(agent: Agent) -> int:
-    return agent.events.order_by("-id").values_list("id", flat=True).first() or 0
-
-
-def _after(agent: Agent, event_id: int) -> list[Event]:
-    return list(agent.events.filter(id__gt=event_id).order_by("id")[:500])
 
 
 def _number(text: str, name: str, least: int, most: int) -> int:

@@ -1,7 +1,7 @@
 from django.urls import path
 
 from controlplane.agents import actions
-from controlplane.agents.api import streams, views
+from controlplane.agents.api import streams, timeline, views
 
 AGENT = "orgs/<org:org>/agents/<agt:agt>"
 
@@ -21,7 +21,7 @@ urlpatterns = [
         views.verb_view("restart", actions.restart_agent, "A new container, freshly read keys."),
     ),
     path(f"{AGENT}/events", views.Events.as_view()),
-    path(f"{AGENT}/events/stream", streams.EventStream.as_view()),
+    path(f"{AGENT}/events/stream", timeline.EventStream.as_view()),
     path(f"{AGENT}/messages", streams.Messages.as_view()),
     path(f"{AGENT}/conversations", streams.Conversations.as_view()),
     path(f"{AGENT}/logs", streams.Logs.as_view()),

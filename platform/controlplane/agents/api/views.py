@@ -103,7 +103,7 @@ def verb_view(name: str, verb: Callable[[Access, Agent], Agent], text: str) -> A
 
 
 class EventPages(CursorPages):
-    ordering = ("-id",)  # type: ignore[assignment]
+    order = ("id",)
 
 
 class Events(AgentView):

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane.api.idempotency import once
-from controlplane.errors import NotFound
+from controlplane.errors import Invalid, NotFound
 from controlplane.tenants.access import Access, of_token
 from controlplane.tenants.actions import issue_token, rename_organisation, revoke_token
 from controlplane.tenants.api import serializers as s
@@ -22,7 +22,27 @@ def token_of(request: Request) -> ApiToken:
     return request.auth
 
 
-class OrganisationView(GenericAPIView[Any]):
+class ApiView(GenericAPIView[Any]):
+    """The base of every endpoint. HEAD is a GET without its body; there is no OPTIONS."""
+
+    http_method_names = ["get", "head", "post", "patch", "delete"]
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        for name, values in request.query_params.lists():
+            if "\x00" in name or any("\x00" in value for value in values):
+                raise Invalid(name.replace("\x00", ""), "A NUL byte means nothing here. Remove it.")
+
+    def enter(self, request: Request, organisation_id: str, permission: str | None) -> Access:
+        """The caller in this organisation. Raises NotFound, Forbidden."""
+        ip = request.META.get("REMOTE_ADDR")
+        access = of_token(token_of(request), organisation_id, ip=ip)
+        if permission is not None:
+            access.require(permission)
+        return access
+
+
+class OrganisationView(ApiView):
     """A view below /orgs/{org}. `self.access` is the caller; `needs` is what it takes by method."""
 
     needs: dict[str, str] = {}
@@ -30,9 +50,9 @@ class OrganisationView(GenericAPIView[Any]):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
-        self.access = of_token(token_of(request), kwargs["org"], ip=request.META.get("REMOTE_ADDR"))
-        if request.method in self.needs:
-            self.access.require(self.needs[request.method])
+        method = "GET" if request.method == "HEAD" else str(request.method)
+        # None is a method that the view does not have: 405 follows.
+        self.access = self.enter(request, kwargs["org"], self.needs.get(method))
 
     def read(self, request: Request, serializer: type[Any], **context: Any) -> dict[str, Any]:
         """The validated body. Raises ValidationError (422), ParseError (400)."""
@@ -49,14 +69,15 @@ class OrganisationView(GenericAPIView[Any]):
         return once(self.request, token_of(self.request).pk, act, redact)
 
 
-class Organisations(GenericAPIView[Organisation]):
+class Organisations(ApiView):
     queryset = Organisation.objects.all()
     serializer_class = s.OrganisationSerializer
 
     @extend_schema(operation_id="organisations_list")
     def get(self, request: Request) -> Response:
         """The organisations this token can reach: its own."""
-        rows = Organisation.objects.filter(pk=token_of(request).organisation_id)
+        access = self.enter(request, token_of(request).organisation_id, "org:read")
+        rows = Organisation.objects.filter(pk=access.organisation.pk)
         page = self.paginate_queryset(rows)
         return self.get_paginated_response(s.OrganisationSerializer(page, many=True).data)
 
