@@ -8,28 +8,22 @@ while the queue is away, and a message that got lost cannot leave a page wrong.
 import asyncio
 import hashlib
 import time
-from collections.abc import AsyncIterator, Callable, Hashable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol, TypeVar
+from collections.abc import AsyncIterator, Hashable, Mapping
+from typing import Protocol
 
-from django.db import close_old_connections
 from django.http import StreamingHttpResponse
 
 from controlplane.agents.feed import feed
 from controlplane.agents.sse import event, stream
+from controlplane.database import in_thread
 
 HURRIED, CALM = 1.0, 5.0  # seconds between two looks without news
 QUIET = 15.0  # a comment after so much silence finds out that nobody listens any more
 LIFE = 300.0  # then the browser comes again and its membership is checked again
-T = TypeVar("T")
-
-# A stream lives for minutes: were each to hold a thread and a connection, a few dozen open
-# tabs would use up the database. Two threads look for all of them.
-_pool = ThreadPoolExecutor(max_workers=2, thread_name_prefix="live")
 
 
 class Parts(Protocol):
-    """Parts of a page by event name. `look` and `draw` are called in a thread of the pool."""
+    """Parts of a page by event name. `look` and `draw` are called in threads of the process."""
 
     hurried: bool  # something is under way: look often
     agents: list[str]  # whose news concern these parts
@@ -53,14 +47,14 @@ def answer(parts: Parts, shown: str) -> StreamingHttpResponse:
 async def follow(parts: Parts, shown: str) -> AsyncIterator[str]:
     """Every change of these parts. `shown` is the version of what the page shows already."""
     yield "retry: 1000\n\n"
-    seen = await _in_pool(parts.look)
+    seen = await in_thread(parts.look)
     if version(seen) != shown:
         yield await _drawn(parts, set(seen))
     started = spoke = time.monotonic()
     async with feed.listen(*parts.agents) as news:
         while time.monotonic() - started < LIFE:
             await _wait(news, HURRIED if parts.hurried else CALM)
-            now = await _in_pool(parts.look)
+            now = await in_thread(parts.look)
             changed = {name for name, value in now.items() if seen.get(name) != value}
             seen = now
             if changed:
@@ -81,14 +75,5 @@ async def _wait(news: asyncio.Queue[int], seconds: float) -> None:
 
 
 async def _drawn(parts: Parts, names: set[str]) -> str:
-    drawn = await _in_pool(lambda: parts.draw(names))
+    drawn = await in_thread(lambda: parts.draw(names))
     return "".join(event(name, html) for name, html in drawn.items())
-
-
-async def _in_pool(act: Callable[[], T]) -> T:
-    return await asyncio.get_running_loop().run_in_executor(_pool, _with_connection, act)
-
-
-def _with_connection(act: Callable[[], T]) -> T:
-    close_old_connections()
-    return act()

@@ -10,7 +10,7 @@ from typing import Any
 from asgiref.sync import sync_to_async
 from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
-from django.db import OperationalError
+from django.db import OperationalError, close_old_connections
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
@@ -51,7 +51,13 @@ def async_page(permission: str) -> Callable[[AsyncView], AsyncView]:
         async def run(request: HttpRequest, org: str, **rest: Any) -> HttpResponseBase:
             try:
                 access = await sync_to_async(_enter)(request, org, permission)
-                return await view(request, access, **rest) if access else sign_in(request)
+                if access is None:
+                    return sign_in(request)
+                response = await view(request, access, **rest)
+                if response.streaming:
+                    # A stream lives for minutes: it holds no connection meanwhile.
+                    await sync_to_async(close_old_connections)()
+                return response
             except Exception as error:
                 return await sync_to_async(answer)(request, error)
 

@@ -10,7 +10,7 @@ from django.db import DatabaseError, close_old_connections
 
 from controlplane.agents.lifecycle import Goal
 from controlplane.agents.models import Agent
-from provisioner import host, resolver, rounds, watch
+from provisioner import resolver, rounds, watch
 from provisioner.backend import Backend
 from provisioner.crew import Crew
 from provisioner.guard import GuardError
@@ -28,9 +28,7 @@ HOUSE = 60.0
 def run(backend: Backend, stop: threading.Event) -> None:
     """Until `stop` is set."""
     backend.workspaces.prepare_node()
-    if backend.guarded:
-        host.ensure_service_address(settings.ROOST_SERVICE_ADDRESS)
-        rounds.keep_house(backend)
+    rounds.keep_house(backend)
     rounds.beat(backend)
     crew = Crew(backend)
     wake_all(crew)

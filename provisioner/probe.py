@@ -10,11 +10,13 @@ from typing import Protocol
 import httpx
 
 from runtimes.adapter import Endpoint
+from runtimes.capped import capped_client
 from runtimes.catalog import Runtime
 from runtimes.health import answers, is_healthy
 
 INTERVAL = 0.05  # seconds between two questions to an agent that is starting
 AT_ONCE = 50
+MOST = 64 * 1024  # bytes of an answer: a health body is a line
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class HttpProber:
 
     async def _wait(self, target: Target, seconds: float) -> bool:
         end = time.monotonic() + seconds
-        async with _client() as client:
+        async with capped_client(MOST) as client:
             while True:
                 if await _is_well(client, target):
                     return True
@@ -56,7 +58,7 @@ class HttpProber:
 
     async def _check(self, targets: list[Target]) -> dict[str, bool]:
         gate = asyncio.Semaphore(AT_ONCE)
-        async with _client() as client:
+        async with capped_client(MOST) as client:
 
             async def ask(target: Target) -> tuple[str, bool]:
                 async with gate:
@@ -76,11 +78,6 @@ class FakeProber:
 
     def check(self, targets: Iterable[Target]) -> dict[str, bool]:
         return {target.agent_id: target.agent_id not in self.deaf for target in targets}
-
-
-def _client() -> httpx.AsyncClient:
-    # The machine's proxy settings are not for talking to our own containers.
-    return httpx.AsyncClient(trust_env=False, limits=httpx.Limits(max_keepalive_connections=0))
 
 
 async def _is_well(client: httpx.AsyncClient, target: Target) -> bool:

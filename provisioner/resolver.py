@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from django.conf import settings
-from django.db import DatabaseError, close_old_connections
-from dnslib import RCODE, DNSRecord
+from django.db import DatabaseError, connection
+from dnslib import RCODE, DNSError, DNSRecord
 from dnslib.server import BaseResolver, DNSLogger, DNSServer
 
 from provisioner.backend import Backend, guard_policy
@@ -48,14 +48,15 @@ class AgentResolver(BaseResolver):  # type: ignore[misc]
                 except DatabaseError:
                     log.warning("database away: the list of open agents stays as it was")
                 finally:
-                    close_old_connections()
+                    connection.close()  # this thread lives for one question
                 self._read_at = time.monotonic()
             return self._open
 
     def _ask_upstream(self, request: DNSRecord) -> DNSRecord:
         for upstream in self.upstreams:
-            with contextlib.suppress(OSError, ValueError):
-                return DNSRecord.parse(request.send(upstream, timeout=UPSTREAM_TIMEOUT))
+            with contextlib.suppress(OSError, ValueError, DNSError):
+                answer = request.send(upstream, timeout=UPSTREAM_TIMEOUT, ipv6=":" in upstream)
+                return DNSRecord.parse(answer)
         reply = request.reply()
         reply.header.rcode = RCODE.SERVFAIL
         return reply
@@ -66,7 +67,8 @@ def host_upstreams(path: Path = Path("/etc/resolv.conf")) -> list[str]:
         lines = path.read_text().splitlines()
     except OSError:
         return []
-    return [line.split()[1] for line in lines if line.startswith("nameserver ")]
+    words = [line.split() for line in lines]
+    return [line[1] for line in words if line[:1] == ["nameserver"] and len(line) > 1]
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ from django.utils.timezone import now
 from controlplane.agents.lifecycle import Goal, Status
 from controlplane.agents.models import Agent
 from controlplane.api.idempotency import forget_old
-from provisioner import guard
+from provisioner import guard, host
 from provisioner.backend import Backend, guard_policy, weaknesses
 from provisioner.crew import Crew
 from provisioner.engines.base import EngineUnavailable
@@ -84,5 +84,6 @@ def beat(backend: Backend) -> None:
 def keep_house(backend: Backend) -> None:
     """Put back what somebody may have removed behind our back; forget what is old."""
     if backend.guarded:
+        host.ensure_service_address(settings.ROOST_SERVICE_ADDRESS)
         guard.load(guard_policy())
     forget_old()

@@ -7,6 +7,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.template.loader import render_to_string
+from django.views.decorators.http import require_GET
 
 from controlplane.agents.models import Agent
 from controlplane.tenants.access import Access
@@ -25,6 +26,7 @@ def agents(request: HttpRequest, access: Access) -> HttpResponse:
     return show(request, access, template, {**context, "part": part})
 
 
+@require_GET
 @async_page("agents:read")
 async def agents_live(request: HttpRequest, access: Access) -> HttpResponseBase:
     return live.answer(ListParts(access, Wish.of(request.GET)), request.GET.get("shown", ""))

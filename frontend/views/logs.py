@@ -7,6 +7,7 @@ from typing import Any
 from asgiref.sync import sync_to_async
 from django.http import HttpRequest, StreamingHttpResponse
 from django.http.response import HttpResponseBase
+from django.views.decorators.http import require_GET
 
 from controlplane.agents import gateway
 from controlplane.agents.models import Agent
@@ -53,6 +54,7 @@ async def _newest(access: Access, agent: Agent) -> tuple[list[dict[str, Any]], s
         return [], str(error)
 
 
+@require_GET
 @async_page("agents:read")
 async def follow(request: HttpRequest, access: Access, name: str) -> HttpResponseBase:
     """Lines as HTML; the browser's `Last-Event-ID` says which one it had last."""
@@ -79,6 +81,7 @@ async def _events(access: Access, agent: Agent, since: str) -> AsyncIterator[str
         await asyncio.sleep(AGAIN)
 
 
+@require_GET
 @async_page("agents:read")
 async def download(request: HttpRequest, access: Access, name: str) -> HttpResponseBase:
     agent = await sync_to_async(get_agent)(access, name=name)

@@ -6,6 +6,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.template.loader import render_to_string
+from django.views.decorators.http import require_GET
 
 from controlplane.agents.models import Agent, Condition, Event
 from controlplane.agents.queries import agents_of, events_of, get_agent
@@ -31,6 +32,7 @@ def overview(request: HttpRequest, access: Access, name: str) -> HttpResponse:
     return show(request, access, "frontend/agent/overview.html", context)
 
 
+@require_GET
 @async_page("agents:read")
 async def overview_live(request: HttpRequest, access: Access, agent: str) -> HttpResponseBase:
     return live.answer(AgentParts(request, access, agent), request.GET.get("shown", ""))

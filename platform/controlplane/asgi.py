@@ -8,6 +8,6 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings.local")
 
 _django = get_asgi_application()
 
-from controlplane.api.bodies import BoundedBodies  # noqa: E402  needs Django to be set up
+from controlplane.api.door import Door  # noqa: E402  needs Django to be set up
 
-application = BoundedBodies(_django)  # type: ignore[arg-type]  # two spellings of ASGI's types
+application = Door(_django)  # type: ignore[arg-type]  # two spellings of ASGI's types

@@ -77,7 +77,8 @@ class DockerEngine:
     @cached_property
     def _api(self) -> Any:
         with translated():
-            return docker.APIClient(version="auto", timeout=TIMEOUT, num_pools=32)
+            where = docker.utils.kwargs_from_env()  # DOCKER_HOST and its certificates
+            return docker.APIClient(version="auto", timeout=TIMEOUT, num_pools=32, **where)
 
     @cached_property
     def _cores(self) -> int:

@@ -45,6 +45,8 @@ def container_arguments(api: Any, spec: ContainerSpec, cores: int) -> dict[str, 
             Ulimit(name="nofile", soft=4096, hard=4096),
             Ulimit(name="core", soft=0, hard=0),
         ],
+        # Named here too: with the default mode newer engines add their own bridge to it.
+        network_mode=spec.network,
         ipc_mode="private",
         shm_size=16 * MEBIBYTE,
         oom_score_adj=500,

@@ -32,6 +32,7 @@ class FakeEngine:
         self.missing_images: set[str] = set()
         self.silent = False
         self.calls: list[str] = []
+        self.said: dict[str, list[LogLine]] = {}
         self._clock = itertools.count(1)
         self._listeners: list[queue.Queue[EngineEvent]] = []
         self._lock = threading.RLock()
@@ -60,6 +61,16 @@ class FakeEngine:
                 )
             else:
                 self._set(seen, state="exited", exit_code=exit_code, out_of_memory=out_of_memory)
+
+    def back_off(self, name: str, *, exit_code: int = 78) -> None:
+        """It has ended again and again, and the engine takes its time to start it."""
+        with self._lock:
+            self._set(self.kept[name], state="restarting", restart_count=5, exit_code=exit_code)
+
+    def say(self, name: str, text: str) -> None:
+        """The agent writes a line to its log."""
+        at = f"2026-01-01T00:00:00.{next(self._clock):09d}Z"
+        self.said.setdefault(name, []).append(LogLine(at, text))
 
     def lose(self, name: str) -> None:
         """Somebody removed it behind our back."""
@@ -171,11 +182,12 @@ class FakeEngine:
 
     def log_tail(self, name: str, lines: int) -> list[LogLine]:
         self._called("log_tail")
-        self._get(name)
-        return [LogLine("2026-01-01T00:00:00.000000001Z", "fake: nothing to say")][:lines]
+        return self.said.get(name, [])[-lines:] if name in self.kept else []
 
     def log_follow(self, name: str, since: str) -> Iterator[LogLine]:
-        yield from self.log_tail(name, 1)
+        """What was said until now; it does not wait for more."""
+        self._get(name)
+        yield from [line for line in self.said.get(name, []) if line.at > since]
 
     def events(self, labels: Mapping[str, str], since: int) -> Iterator[EngineEvent]:
         self._called("events")

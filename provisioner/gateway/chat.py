@@ -5,26 +5,23 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
-import httpx
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from provisioner.gateway.door import Caller, GatewayProblem, endpoint_of, let_in, translated
 from runtimes.adapter import ChatEvent, Completed, Delta, Failed, RuntimeProblem, ToolUse
+from runtimes.capped import capped_client
 
 NAMES = {Delta: "delta", ToolUse: "tool", Completed: "completed", Failed: "failed"}
 MOST_TEXT = 100_000  # characters
-
-
-def client() -> httpx.AsyncClient:
-    return httpx.AsyncClient(trust_env=False)
+MOST_ANSWER = 32 * 1024 * 1024  # bytes: a long history, and no flood
 
 
 async def conversations(request: Request) -> Response:
     caller = await let_in(request, "history")
     adapter, endpoint = endpoint_of(caller.agent)
     try:
-        async with client() as http:
+        async with capped_client(MOST_ANSWER) as http:
             rows = await adapter.conversations(http, endpoint)
     except RuntimeProblem as error:
         raise translated(caller.agent, error) from error
@@ -36,7 +33,7 @@ async def history(request: Request) -> Response:
     adapter, endpoint = endpoint_of(caller.agent)
     conversation = request.query_params.get("conversation") or None
     try:
-        async with client() as http:
+        async with capped_client(MOST_ANSWER) as http:
             rows = await adapter.history(http, endpoint, conversation)
     except RuntimeProblem as error:
         raise translated(caller.agent, error) from error
@@ -66,7 +63,7 @@ async def _read(request: Request) -> tuple[str, str | None]:
 async def _turn(caller: Caller, text: str, conversation: str | None) -> AsyncIterator[str]:
     try:
         adapter, endpoint = endpoint_of(caller.agent)
-        async with client() as http:
+        async with capped_client(MOST_ANSWER) as http:
             async for event in adapter.stream(http, endpoint, text, conversation):
                 yield _line(event)
     except RuntimeProblem as error:

@@ -6,17 +6,16 @@ from django.apps import apps
 from django.db import connection
 
 # When a token was last used is not an effect of what was asked.
-IGNORED = {"last_used_at"}
+_HASH = "coalesce(sum(hashtext((to_jsonb(t) - 'last_used_at')::text)), 0)"
 
 
-def everything() -> dict[str, list[tuple[Any, ...]]]:
-    """Every row of every table of ours."""
-    found = {}
-    for model in apps.get_models():
-        names = [field.attname for field in model._meta.concrete_fields]
-        names = [name for name in names if name not in IGNORED]
-        found[model._meta.db_table] = sorted(model.objects.values_list(*names), key=repr)
-    return found
+def everything() -> dict[str, tuple[int, int]]:
+    """The number of rows of every table of ours, and a hash of what they hold."""
+    tables = [model._meta.db_table for model in apps.get_models()]
+    looks = [f"SELECT '{table}', count(*), {_HASH} FROM {table} t" for table in tables]  # noqa: S608
+    with connection.cursor() as cursor:
+        cursor.execute(" UNION ALL ".join(looks))
+        return {table: (rows, content) for table, rows, content in cursor.fetchall()}
 
 
 def is_stored(text: str) -> list[str]:

@@ -6,6 +6,7 @@ left in the engine under this name is removed first.
 """
 
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -49,7 +50,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.engine)
-            item.add_marker(pytest.mark.django_db(transaction=True))
+            # Passes use threads and connections of their own; emptying all tables takes a second.
+            threads = "db_ready" in item.fixturenames  # type: ignore[attr-defined]
+            item.add_marker(pytest.mark.django_db(transaction=threads))
 
 
 @pytest.fixture(scope="session")
@@ -176,6 +179,17 @@ def running(backend: Backend, go: Callable[[Agent], Agent], as_alice) -> Agent:
     agent = go(agent)
     assert agent.status == "running", (agent.status, agent.message)
     return agent
+
+
+@pytest.fixture
+def hanging_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """DOCKER_HOST is a socket that takes every connection and never says a word."""
+    path = tmp_path / "hangs.sock"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+        server.listen(64)
+        monkeypatch.setenv("DOCKER_HOST", f"unix://{path}")
+        yield
 
 
 def wait_for(check: Callable[[], bool], seconds: float = 30) -> None:

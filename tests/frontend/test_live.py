@@ -2,12 +2,11 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping
-from concurrent.futures import wait
+from collections.abc import AsyncIterator, Callable, Hashable, Mapping
 
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
-from django.db import connections
+from django.test import Client
 
 from controlplane.agents.actions import create_agent
 from controlplane.agents.models import Agent
@@ -63,19 +62,9 @@ def test_nothing_is_nothing() -> None:
 
 
 @pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Looks often. The pool's threads outlive a test; their connections must not outlive its
-    database."""
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "HURRIED", 0.02)
     monkeypatch.setattr(live, "CALM", 0.02)
-    yield
-    together = threading.Barrier(2)
-
-    def close() -> None:
-        together.wait()
-        connections.close_all()
-
-    wait([live._pool.submit(close) for _ in range(2)])
 
 
 class Watched(ListParts):
@@ -134,3 +123,10 @@ def test_a_page_gets_what_changed_and_only_that(quick: None, as_alice: Access) -
 
     assert "Out of fish." in changed
     assert "egret" not in changed
+
+
+@pytest.mark.parametrize(
+    "address", ["/acme/live/agents", "/acme/live/agents/x", "/acme/agents/heron/logs/follow"]
+)
+def test_what_never_ends_has_no_head(alice_web: Client, agent: Agent, address: str) -> None:
+    assert alice_web.head(address).status_code == 405

@@ -192,7 +192,7 @@ def test_log_lines_are_text_with_a_level(alice_web: Client, agent: Agent, gatewa
     assert "<script>alert" not in page
     assert 'data-level="error"' in page
     assert ">07:20:16.123</time>" in page
-    assert "since=2026-11-30T07%3A20%3A16.123456789Z" in page
+    assert 'data-since="2026-11-30T07:20:16.123456789Z"' in page
 
 
 def test_logs_say_why_there_are_none(alice_web: Client, agent: Agent, settings: Any) -> None:

@@ -43,7 +43,7 @@ def problem(
 def exception_handler(exc: Exception, context: dict[str, Any]) -> Response | None:
     """Turn an exception into a problem; None lets Django answer 500 and log the traceback."""
     set_rollback()
-    response = _response_for(exc)
+    response = problem_for(exc)
     if response is not None:
         request = context.get("request")
         response.data["request_id"] = getattr(request, "request_id", None)
@@ -52,7 +52,7 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> Response | Non
     return response
 
 
-def _response_for(exc: Exception) -> Response | None:
+def problem_for(exc: Exception) -> Response | None:
     match exc:
         case Invalid():
             errors = [{"field": exc.field, "message": str(exc)}]
@@ -67,16 +67,16 @@ def _response_for(exc: Exception) -> Response | None:
             errors = list(_flatten(exc.detail))
             return problem(422, Invalid.code, _sentence(errors), errors)
         case exceptions.APIException():
-            return _from_framework(exc)
+            return response_for(exc)
         case RequestDataTooBig():
-            return _from_framework(BodyTooLarge())
+            return response_for(BodyTooLarge())
         case OperationalError() | InterfaceError():
             log.error("the database cannot be used: %s", exc)
             return problem(503, Unavailable.code, DATABASE_AWAY)
     return None
 
 
-def _from_framework(exc: exceptions.APIException) -> Response:
+def response_for(exc: exceptions.APIException) -> Response:
     code = str(exc.get_codes()) if isinstance(exc.detail, str) else exc.default_code
     if isinstance(exc, exceptions.ParseError):
         code = "broken_body"

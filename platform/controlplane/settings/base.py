@@ -166,10 +166,12 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_connect_timeout": 1,
     "retry_on_timeout": False,
 }
+# Counts sign-in attempts. In the database, so that nobody is locked out, or let through, while the
+# queue is away.
 CACHES = {
     "default": {
-        "BACKEND": "django.core.cache.backends.redis.RedisCache",
-        "LOCATION": REDIS_URL,
+        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+        "LOCATION": "api_cache",
     }
 }
 

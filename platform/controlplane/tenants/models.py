@@ -3,6 +3,7 @@ from datetime import timedelta
 from typing import Any, Self
 
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 from django.utils.timezone import now
@@ -49,6 +50,15 @@ class Role(models.TextChoices):
     VIEWER = "viewer"
 
 
+# First parts of addresses that are not an organisation's.
+RESERVED_SLUGS = {"accounts", "admin", "api", "gateway", "static"}
+
+
+def refuse_reserved(slug: str) -> None:
+    if slug in RESERVED_SLUGS:
+        raise ValidationError(f"{slug} is an address of Roost itself. Choose another.")
+
+
 class OrganisationQuerySet(models.QuerySet["Organisation"]):
     def of(self, user: User) -> Self:
         return self.filter(memberships__user=user)
@@ -59,7 +69,7 @@ class Organisation(models.Model):
 
     id = models.CharField(primary_key=True, max_length=24, default=ids.organisation_id)
     name = models.CharField(max_length=100)
-    slug = models.SlugField(unique=True, max_length=40)
+    slug = models.SlugField(unique=True, max_length=40, validators=[refuse_reserved])
     agent_limit = models.PositiveIntegerField(default=10)
     memory_mb_limit = models.PositiveIntegerField(default=16_384)
     disk_gib_limit = models.PositiveIntegerField(default=100)

@@ -17,9 +17,10 @@ JSON = "application/json"
 WRITES = [found for found in operations() if found.method in {"POST", "PATCH"}]
 FIELDS = ["name", "runtime", "key", "model", "size", "disk_gib", "egress", "provider", "value",
           "base_url", "scopes", "expires_at", "text", "conversation", "status", "org"]  # fmt: skip
-LIKELY = ["scout", "hermes", "small", "open", "none", "anthropic", "custom", "sk-ant-0123456789ab",
-          "https://host/v1", "agents:read", "9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+23:59",
-          "2026-02-30", "\x00", "", "   ", "'; DROP TABLE agents_agent; --", "🐓" * 70]  # fmt: skip
+LIKELY = ["scout", "hermes", "small", "open", "none", "custom", "sk-ant-0123456789ab",
+          "https://host/v1", "agents:read", "9999-12-31T23:59:59-23:59",
+          "0001-01-01T00:00:00+23:59", "2026-02-30", "\x00", "", "   ",
+          "'; DROP TABLE agents_agent; --", "🐓" * 70]  # fmt: skip
 
 anything = st.recursive(
     st.none()
@@ -38,7 +39,7 @@ bodies = st.dictionaries(st.sampled_from(FIELDS) | st.text(max_size=5), anything
 odd = st.text(st.characters(max_codepoint=255, exclude_characters="\r\n"), max_size=150)
 quiet = settings(
     deadline=None,
-    max_examples=25,
+    max_examples=20,
     derandomize=True,
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
@@ -68,47 +69,34 @@ def test_no_body_breaks_it(operation, alice_api, ids, gateway_away):
     ask()
 
 
-@pytest.mark.parametrize("operation", WRITES, ids=str)
-def test_no_bytes_break_it(operation, alice_api, ids, gateway_away):
-    @quiet
-    @given(body=st.binary(max_size=60))
-    def ask(body: bytes) -> None:
-        path = operation.path.format(**ids)
-        stands_or_falls(lambda: alice_api.generic(operation.method, path, body, JSON))
-
-    ask()
+@quiet
+@given(body=st.binary(max_size=60))
+def test_no_bytes_break_it(body, alice_api, ids):
+    path = "/api/v1/orgs/{org}/agents".format(**ids)
+    stands_or_falls(lambda: alice_api.generic("POST", path, body, JSON))
 
 
-HEADERS = ["If-Match", "Idempotency-Key", "Accept", "Authorization", "Last-Event-ID",
+HEADERS = ["If-Match", "Idempotency-Key", "Authorization", "Last-Event-ID",
            "Accept-Language", "X-Forwarded-For", "X-Request-Id", "Cookie", "Range"]  # fmt: skip
-
-
-@pytest.mark.parametrize("name", HEADERS)
-def test_no_header_breaks_it(name, alice_api, ids):
-    @quiet
-    @given(
-        value=odd | st.sampled_from(["", ",", ";" * 99, "*", "a" * 20_000, "*/*;q=" + "9" * 999])
-    )
-    def ask(value: str) -> None:
-        path = "/api/v1/orgs/{org}/agents/{agt}".format(**ids)
-        headers = {name: value}
-        stands_or_falls(lambda: alice_api.patch(path, {}, "json", headers=headers))
-        stands_or_falls(lambda: alice_api.post(f"{path}/stop", {}, "json", headers=headers))
-
-    ask()
+ODDITIES = ["", ",", ";" * 99, "*", "a" * 20_000]
 
 
 @quiet
-@given(
-    kind=odd | st.sampled_from(["application/json;" + "a=b;" * 9999, "application/json; q*=x''y"])
-)
-def test_no_content_type_breaks_it(kind, alice_api, ids):
+@given(headers=st.dictionaries(st.sampled_from(HEADERS), odd | st.sampled_from(ODDITIES)))
+def test_no_header_breaks_it(headers, alice_api, ids):
     path = "/api/v1/orgs/{org}/agents/{agt}/stop".format(**ids)
-    stands_or_falls(lambda: alice_api.generic("POST", path, b"{}", kind))
+    stands_or_falls(lambda: alice_api.post(path, {}, "json", headers=headers))
+
+
+@quiet
+@given(tag=odd | st.sampled_from(ODDITIES))
+def test_no_etag_breaks_it(tag, alice_api, ids):
+    path = "/api/v1/orgs/{org}/agents/{agt}".format(**ids)
+    stands_or_falls(lambda: alice_api.patch(path, {}, "json", headers={"If-Match": tag}))
 
 
 def stands_or_falls(ask) -> None:
-    """Done, or refused as a problem without a trace. Every example begins with the same rows."""
+    """Done, or refused as a problem without a trace; undone afterwards."""
     before = everything()
     with transaction.atomic():
         response = ask()

@@ -2,10 +2,11 @@
 // A 503 with our request id was answered by the dashboard about one of its parts: that is a toast.
 const PATIENCE = 4000; // a stream that ends on purpose is back before that
 const banner = document.getElementById("away");
-let late;
+let late = null;
 
 const show = (away) => {
   clearTimeout(late);
+  late = null;
   if (banner) banner.hidden = !away;
 };
 
@@ -16,8 +17,7 @@ document.addEventListener("htmx:responseError", (event) => {
   if (status >= 500 && !(status === 503 && ours)) show(true);
 });
 document.addEventListener("htmx:sseError", () => {
-  clearTimeout(late);
-  late = setTimeout(() => show(true), PATIENCE);
+  late ??= setTimeout(() => show(true), PATIENCE); // the browser tries every second
 });
 document.addEventListener("htmx:sseOpen", () => show(false));
 document.addEventListener("htmx:afterOnLoad", (event) => { if (event.detail.xhr.status < 500) show(false); });

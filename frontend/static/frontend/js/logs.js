@@ -64,13 +64,18 @@ const follow = (on) => {
   toEnd();
 };
 
+let last = view?.dataset.since ?? "";
+let source;
+
 const connect = () => {
-  const source = new EventSource(view.dataset.log);
+  source = new EventSource(`${view.dataset.log}?${new URLSearchParams({ since: last })}`);
   source.addEventListener("open", () => say("live"));
   source.addEventListener("error", () => say("lost"));
-  source.addEventListener("lines", (event) => add(event.data));
+  source.addEventListener("lines", (event) => {
+    last = event.lastEventId || last;
+    add(event.data);
+  });
   source.addEventListener("away", () => say("away"));
-  source.addEventListener("end", () => { source.close(); say("ended"); });
 };
 
 if (view) {
@@ -81,4 +86,12 @@ if (view) {
   jump.addEventListener("click", () => follow(true));
   siftAll();
   connect();
+
+  // A tab nobody looks at gives its connection back; see resting.js.
+  let timer;
+  document.addEventListener("visibilitychange", () => {
+    clearTimeout(timer);
+    if (document.hidden) timer = setTimeout(() => source.close(), 20000);
+    else if (source.readyState === EventSource.CLOSED) connect();
+  });
 }

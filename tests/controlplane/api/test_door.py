@@ -1,25 +1,27 @@
-"""Bodies at the web process's door, as an ASGI server brings them: in pieces, without a length."""
+"""The web process's door: bodies as a server brings them, and heads that Django trips over."""
 
 import json
 
 import pytest
 from asgiref.sync import async_to_sync
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from controlplane.api.bodies import PATIENCE, BoundedBodies
+from controlplane.api.door import PATIENCE, Door
 from controlplane.asgi import application
 
 MIB = 1024 * 1024
 
 
-def ask(app, pieces, headers=()):
+def ask(app, pieces, headers=(), path="/api/v1/nowhere", query=b""):
     """The status, headers and body that `app` answers, and how many pieces it took."""
     scope = {
         "type": "http",
         "asgi": {"version": "3.0"},
         "http_version": "1.1",
         "method": "POST",
-        "path": "/api/v1/nowhere",
-        "query_string": b"",
+        "path": path,
+        "query_string": query,
         "headers": [(b"host", b"localhost"), *headers],
     }
     sent, taken = [], 0
@@ -49,26 +51,26 @@ async def echo(scope, receive, send):
 
 
 def test_a_body_in_pieces_arrives_whole_and_with_its_length():
-    _, _, body, _ = ask(BoundedBodies(echo), [b"on", b"", b"ce"])
+    _, _, body, _ = ask(Door(echo), [b"on", b"", b"ce"])
 
     assert json.loads(body) == {"length": "4", "body": "once"}
 
 
 def test_a_length_that_was_sent_stays():
-    _, _, body, _ = ask(BoundedBodies(echo), [b"once"], [(b"content-length", b"4")])
+    _, _, body, _ = ask(Door(echo), [b"once"], [(b"content-length", b"4")])
 
     assert json.loads(body)["length"] == "4"
 
 
 def test_no_body_is_no_body():
-    _, _, body, _ = ask(BoundedBodies(echo), [b""])
+    _, _, body, _ = ask(Door(echo), [b""])
 
     assert json.loads(body) == {"length": "", "body": ""}
 
 
 @pytest.mark.parametrize("headers", [[], [(b"content-length", b"10485760")]])
 def test_ten_megabytes_are_refused_after_they_were_sent(headers):
-    status, answered, body, taken = ask(BoundedBodies(echo), [b"a" * MIB] * 10, headers)
+    status, answered, body, taken = ask(Door(echo), [b"a" * MIB] * 10, headers)
 
     assert (status, taken) == (413, 10)
     assert answered[b"content-type"] == b"application/problem+json"
@@ -80,20 +82,20 @@ def test_ten_megabytes_are_refused_after_they_were_sent(headers):
 def test_a_body_without_end_is_not_waited_for():
     pieces = [b"a" * MIB] * (2 * PATIENCE // MIB)
 
-    status, _, _, taken = ask(BoundedBodies(echo), pieces)
+    status, _, _, taken = ask(Door(echo), pieces)
 
     assert (status, taken) == (413, PATIENCE // MIB + 1)
 
 
 def test_a_mebibyte_passes():
-    status, _, body, _ = ask(BoundedBodies(echo), [b"a" * (MIB // 2)] * 2)
+    status, _, body, _ = ask(Door(echo), [b"a" * (MIB // 2)] * 2)
 
     assert status == 200
     assert len(json.loads(body)["body"]) == MIB
 
 
 def test_a_million_single_bytes_are_joined_quickly():
-    status, _, _, _ = ask(BoundedBodies(echo), [b"a"] * 200_000)
+    status, _, _, _ = ask(Door(echo), [b"a"] * 200_000)
 
     assert status == 200
 
@@ -102,3 +104,34 @@ def test_the_web_process_has_this_door():
     status, _, _, _ = ask(application, [b"a" * MIB] * 2)
 
     assert status == 413
+
+
+def refused(answer):
+    status, headers, body, _ = answer
+    assert 400 <= status < 500
+    assert headers.get(b"content-type", headers.get(b"Content-Type")) == b"application/problem+json"
+    return json.loads(body)
+
+
+head = st.binary(max_size=80).filter(lambda text: not {10, 13} & set(text))
+KINDS = [
+    b"a/b; c*=0''d",
+    b"*/*; q*=x''y",
+    b"application/json;" + b"a=b;" * 9999,
+    b";;=",
+    b"\xff/\x00",
+]
+
+
+@pytest.mark.django_db
+@settings(deadline=None, max_examples=60, derandomize=True, database=None)
+@given(kind=head | st.sampled_from(KINDS), name=st.sampled_from([b"content-type", b"accept"]))
+def test_no_kind_of_content_breaks_it(kind, name):
+    refused(ask(application, [b"{}"], [(name, kind)], "/api/v1/orgs"))
+
+
+@pytest.mark.django_db
+@settings(deadline=None, max_examples=30, derandomize=True, database=None)
+@given(query=head)
+def test_no_bytes_of_a_query_string_break_it(query):
+    refused(ask(application, [b"{}"], query=query))

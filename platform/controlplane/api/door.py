@@ -1,16 +1,20 @@
-"""The web process's door: no request brings more than a mebibyte, however it is sent.
+"""The web process's door: what Django itself would stumble over is turned away here.
 
 Django takes in a whole body, onto the disk where it is large, before anybody asks who sent it;
-and what comes in pieces without a length it does not read at all. Here bodies are counted as
-they come, and those in pieces get their length.
+and what comes in pieces without a length the API does not read at all. Here bodies are counted
+as they come, and those in pieces get their length. Some headers make Django's parser raise
+before there is a request to answer.
 """
 
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from django.utils.http import parse_header_parameters
+from rest_framework.exceptions import APIException, ParseError
+
 from controlplane.api.parsers import MAX_BODY, BodyTooLarge
-from controlplane.api.problems import CONTENT_TYPE
+from controlplane.api.problems import CONTENT_TYPE, response_for
 from controlplane.ids import new_id
 
 Message = MutableMapping[str, Any]
@@ -20,9 +24,11 @@ App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 # Most clients read an answer only after all is sent: let go by what an honest mistake sends.
 PATIENCE = 32 * 1024 * 1024
+PARSED = {b"content-type", b"accept"}
+ODD_HEAD = "The query string, Accept or Content-Type cannot be read. Send plain UTF-8 text."
 
 
-class BoundedBodies:
+class Door:
     """An ASGI application around another one."""
 
     def __init__(self, app: App) -> None:
@@ -34,7 +40,9 @@ class BoundedBodies:
             return
         body, size = await _take(receive)
         if size > MAX_BODY:
-            await _refuse(send)
+            await _refuse(send, BodyTooLarge())
+        elif not _readable(scope):
+            await _refuse(send, ParseError(ODD_HEAD))
         else:
             await self.app(_with_length(scope, size), _again(body, receive), send)
 
@@ -67,22 +75,26 @@ def _with_length(scope: Message, size: int) -> Message:
     return {**scope, "headers": [*scope["headers"], (b"content-length", str(size).encode())]}
 
 
-async def _refuse(send: Send) -> None:
-    code, request_id = BodyTooLarge.default_code, new_id("req")
-    problem = {
-        "type": f"urn:roost:problem:{code}",
-        "title": code.replace("_", " "),
-        "status": BodyTooLarge.status_code,
-        "code": code,
-        "detail": BodyTooLarge.default_detail,
-        "request_id": request_id,
-    }
+def _readable(scope: Message) -> bool:
+    try:
+        scope["query_string"].decode()
+        for name, value in scope["headers"]:
+            if name in PARSED:
+                parse_header_parameters(value.decode("latin1"))
+    except ValueError:
+        return False
+    return True
+
+
+async def _refuse(send: Send, error: APIException) -> None:
+    response = response_for(error)
+    response.data["request_id"] = request_id = new_id("req")
     headers = {"content-type": CONTENT_TYPE, "x-request-id": request_id, "connection": "close"}
     await send(
         {
             "type": "http.response.start",
-            "status": BodyTooLarge.status_code,
+            "status": response.status_code,
             "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
         }
     )
-    await send({"type": "http.response.body", "body": json.dumps(problem).encode()})
+    await send({"type": "http.response.body", "body": json.dumps(response.data).encode()})

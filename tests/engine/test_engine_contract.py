@@ -1,0 +1,317 @@
+"""What base.Engine promises, asked of Docker and of the fake alike."""
+
+import itertools
+import threading
+import time
+
+import pytest
+
+from provisioner import names
+from provisioner.engines import docker as docker_engine
+from provisioner.engines.base import EngineRefused, EngineUnavailable, ImageMissing
+from provisioner.engines.docker import DockerEngine, engine_time
+from tests.engine.conftest import wait_for
+from tests.engine.rigs import MINE, NETWORK, DockerRig, FakeRig, cleared
+
+
+@pytest.fixture(params=["fake", "docker"])
+def rig(request, tmp_path):
+    if request.param == "fake":
+        rig = FakeRig()
+    else:
+        node, tiny = request.getfixturevalue("node"), request.getfixturevalue("tiny")
+        tmp_path.chmod(0o755)
+        for parent in tmp_path.parents[:2]:
+            parent.chmod(0o755)
+        rig = DockerRig(node.engine, tiny, tmp_path)
+    with cleared(rig.engine):
+        rig.engine.ensure_network(NETWORK)
+        yield rig
+    rig.engine.ensure_network_removed(NETWORK.name)
+
+
+@pytest.fixture
+def running(rig):
+    spec = rig.spec()
+    rig.engine.ensure_created(spec)
+    rig.engine.ensure_started(spec.name)
+    return spec.name
+
+
+def until(rig, name, check):
+    wait_for(lambda: check(rig.engine.inspect(name)), 10)
+    return rig.engine.inspect(name)
+
+
+def test_what_is_not_there_counts_as_stopped_and_removed(rig):
+    assert rig.engine.inspect("roost-none") is None
+    rig.engine.ensure_stopped("roost-none", 1)
+    rig.engine.ensure_removed("roost-none")
+    rig.engine.ensure_network_removed("roost-none")
+    assert rig.engine.log_tail("roost-none", 5) == []
+    assert not rig.engine.has_image(rig.missing)
+
+
+def test_what_is_not_there_cannot_be_started(rig):
+    for verb in (rig.engine.ensure_started, rig.engine.nudge):
+        with pytest.raises(EngineRefused):
+            verb("roost-none")
+
+
+def test_a_missing_image_is_told_by_its_name(rig):
+    with pytest.raises(ImageMissing) as told:
+        rig.engine.ensure_created(rig.spec(rig.missing))
+
+    assert told.value.image == rig.missing
+    assert rig.missing in str(told.value)
+
+
+def test_a_container_without_its_network_is_refused_and_comes_up_with_it(rig):
+    rig.engine.ensure_network_removed(NETWORK.name)
+    spec = rig.spec()
+
+    with pytest.raises(EngineRefused):
+        rig.engine.ensure_created(spec)
+        rig.engine.ensure_started(spec.name)
+
+    rig.engine.ensure_network(NETWORK)
+    rig.engine.ensure_created(spec)
+    rig.engine.ensure_started(spec.name)
+    assert rig.engine.inspect(spec.name).up
+
+
+def test_a_network_twice_is_one_network(rig):
+    rig.engine.ensure_network(NETWORK)
+
+    assert rig.engine.networks(MINE) == [NETWORK.name]
+    assert rig.engine.networks(names.mine("somebody-else")) == []
+
+
+def test_life_of_a_container(rig):
+    spec = rig.spec()
+    rig.engine.ensure_created(spec)
+    made = rig.engine.inspect(spec.name)
+    assert (made.state, made.agent_id) == ("created", spec.labels[names.AGENT])
+    assert (made.release, made.restart) == (3, 2)
+    rig.engine.ensure_created(spec)
+    assert rig.engine.inspect(spec.name) == made  # left as it is
+
+    rig.engine.ensure_started(spec.name)
+    up = rig.engine.inspect(spec.name)
+    assert (up.id, up.state, up.address) == (made.id, "running", spec.address)
+    rig.engine.ensure_started(spec.name)
+    assert rig.engine.inspect(spec.name) == up
+
+    rig.engine.ensure_stopped(spec.name, 5)
+    down = rig.engine.inspect(spec.name)
+    assert (down.id, down.state) == (made.id, "exited")
+    assert down.life != up.life
+    rig.engine.ensure_stopped(spec.name, 5)
+    assert rig.engine.inspect(spec.name) == down
+
+    rig.engine.ensure_started(spec.name)
+    again = rig.engine.inspect(spec.name)
+    assert (again.id, again.state, again.ends) == (made.id, "running", 0)
+    assert again.life not in {up.life, down.life}
+
+    rig.engine.ensure_removed(spec.name)
+    rig.engine.ensure_removed(spec.name)
+    assert rig.engine.inspect(spec.name) is None
+
+
+def test_a_list_shows_only_what_carries_the_labels(rig, running):
+    (listed,) = rig.engine.containers(MINE)
+
+    assert (listed.name, listed.state) == (running, "running")
+    assert (listed.release, listed.restart) == (3, 2)
+    assert rig.engine.containers({**MINE, names.AGENT: listed.agent_id}) == [listed]
+    assert rig.engine.containers({**MINE, names.AGENT: "agt_none"}) == []
+    assert rig.engine.containers(names.mine("tests-")) == []
+
+
+def test_who_dies_is_started_again_by_the_engine(rig, running):
+    before = rig.engine.inspect(running)
+
+    rig.kill_main(running)
+
+    after = until(rig, running, lambda seen: seen.state == "running" and seen.restart_count == 1)
+    assert after.id == before.id
+    assert after.life != before.life
+    assert after.ends == before.ends + 1
+
+
+def test_who_was_stopped_stays_down(rig, running):
+    rig.engine.ensure_stopped(running, 5)
+    before = rig.engine.inspect(running)
+
+    time.sleep(1)
+
+    assert rig.engine.inspect(running) == before
+
+
+def test_who_was_stopped_and_started_is_kept_up_again(rig, running):
+    rig.engine.ensure_stopped(running, 5)
+    rig.engine.ensure_started(running)
+
+    rig.kill_main(running)
+
+    until(rig, running, lambda seen: seen.state == "running" and seen.restart_count == 1)
+
+
+def test_a_nudge_ends_the_wait_of_who_fails_again_and_again(rig, running):
+    rig.keep_failing(running)
+    seen = rig.engine.inspect(running)
+    assert (seen.state, seen.exit_code) == ("restarting", 78)
+    rig.stop_failing(running)
+    began = time.monotonic()
+
+    rig.engine.nudge(running)
+
+    assert rig.engine.inspect(running).state == "running"
+    assert time.monotonic() - began < 5
+    assert rig.engine.inspect(running).restart_count == 0
+
+
+def test_who_waits_to_be_started_again_can_be_stopped(rig, running):
+    rig.keep_failing(running)
+
+    rig.engine.ensure_stopped(running, 1)
+    rig.stop_failing(running)
+    time.sleep(2)
+
+    assert rig.engine.inspect(running).state == "exited"
+
+
+def test_events_tell_of_a_life(rig):
+    seen = []
+    since = int(time.time())
+    spec = rig.spec()
+    wanted = ["start", "die", "start", "die", "destroy"]
+
+    def listen():
+        for event in rig.engine.events(MINE, since):
+            if event.action in {"start", "die", "destroy"}:
+                seen.append((event.agent_id, event.action))
+                if len(seen) == len(wanted):
+                    return
+
+    thread = threading.Thread(target=listen)
+    thread.start()
+    wait_for(lambda: not hasattr(rig.engine, "_listeners") or rig.engine._listeners)
+    rig.engine.ensure_created(spec)
+    rig.engine.ensure_started(spec.name)
+    rig.engine.ensure_stopped(spec.name, 5)
+    rig.engine.ensure_started(spec.name)
+    rig.engine.ensure_stopped(spec.name, 5)
+    rig.engine.ensure_removed(spec.name)
+    thread.join(15)
+
+    assert not thread.is_alive()
+    assert seen == [(spec.labels[names.AGENT], action) for action in wanted]
+
+
+def test_a_log_is_read_on_from_where_it_was_left(rig, running):
+    rig.say(running, *(f"line {number}" for number in range(200)))
+    whole = rig.engine.log_tail(running, 1000)[-200:]
+    assert [line.text for line in whole] == [f"line {number}" for number in range(200)]
+    assert [line.at for line in whole] == sorted({line.at for line in whole})
+
+    for left in (0, 1, 57, 150, 198):
+        rest = itertools.islice(rig.engine.log_follow(running, whole[left].at), 199 - left)
+        assert list(rest) == whole[left + 1 :]
+
+
+def test_a_log_is_followed_across_stop_and_start(rig, running):
+    rig.say(running, "before")
+    last = rig.engine.log_tail(running, 1)[0]
+    rig.engine.ensure_stopped(running, 5)
+    assert [line.text for line in rig.engine.log_follow(running, last.at)] == []
+
+    rig.engine.ensure_started(running)
+    rig.say(running, "after")
+
+    texts = (line.text for line in rig.engine.log_follow(running, last.at))
+    rest = list(itertools.takewhile(lambda text: text != "after", texts))
+    assert set(rest) <= {"up", "before"}
+    assert len(rest) == len(set(rest))
+
+
+def test_a_tail_is_as_long_as_asked_for(rig, running):
+    rig.say(running, "one", "two", "three")
+
+    assert [line.text for line in rig.engine.log_tail(running, 2)] == ["two", "three"]
+
+
+# --- Docker alone
+
+
+def test_an_engine_that_is_not_there_is_away_at_once(monkeypatch, tmp_path):
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    engine = DockerEngine()
+    began = time.monotonic()
+
+    for verb in (
+        engine.ping,
+        lambda: engine.inspect("x"),
+        lambda: engine.containers(MINE),
+        lambda: engine.ensure_started("x"),
+        lambda: engine.ensure_stopped("x", 1),
+        lambda: engine.ensure_removed("x"),
+        lambda: engine.has_image("x"),
+        lambda: engine.log_tail("x", 1),
+        lambda: list(engine.log_follow("x", "")),
+        lambda: list(engine.events(MINE, 0)),
+    ):
+        with pytest.raises(EngineUnavailable):
+            verb()
+
+    assert time.monotonic() - began < 2
+
+
+def test_an_engine_that_hangs_is_away_after_the_time_out(monkeypatch, hanging_engine):
+    monkeypatch.setattr(docker_engine, "TIMEOUT", 0.3)
+    began = time.monotonic()
+
+    with pytest.raises(EngineUnavailable):
+        DockerEngine().inspect("x")
+
+    assert time.monotonic() - began < 3
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-11-30T07:12:56.123456789Z", "1796022776.123456789"),
+        ("2026-11-30T07:12:56.1Z", "1796022776.100000000"),
+        ("2026-11-30T07:12:56Z", "1796022776.000000000"),
+    ],
+)
+def test_times_are_passed_to_the_engine_to_the_nanosecond(text, expected):
+    assert engine_time(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "2026-11-30", "2026-11-30T07:12:56+02:00", "1"])
+def test_other_times_are_refused(text):
+    with pytest.raises(ValueError, match="not a time of ours"):
+        engine_time(text)
+
+
+def test_a_long_line_without_an_end_is_one_line(node, tiny, tmp_path):
+    """100 KB, which the engine keeps in pieces; and last words without a newline are not lost."""
+    tmp_path.chmod(0o755)
+    for parent in tmp_path.parents[:2]:
+        parent.chmod(0o755)
+    rig = DockerRig(node.engine, tiny, tmp_path)
+    rig.program.write_text("import time; print('x' * 100_000, flush=True); print('last', end='')")
+    spec = rig.spec()
+    with cleared(rig.engine):
+        rig.engine.ensure_network(NETWORK)
+        rig.engine.ensure_created(spec)
+        rig.engine.ensure_started(spec.name)
+        rig.engine._api.update_container(spec.name, restart_policy={"Name": "no"})
+        until(rig, spec.name, lambda seen: seen.state == "exited")
+        tail = [line.text for line in rig.engine.log_tail(spec.name, 2)]
+        followed = [line.text for line in rig.engine.log_follow(spec.name, "")][-2:]
+    rig.engine.ensure_network_removed(NETWORK.name)
+
+    assert tail == followed == ["x" * 100_000, "last"]
