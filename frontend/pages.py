@@ -5,12 +5,12 @@ A view gets the Access and never looks an organisation up by itself: no check ca
 
 from collections.abc import Callable, Coroutine
 from functools import wraps
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from asgiref.sync import sync_to_async
 from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
-from django.db import OperationalError, close_old_connections
+from django.db import OperationalError, connection
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
@@ -23,6 +23,8 @@ from controlplane.tenants.models import User
 from frontend.context import VERSION, theme_of
 
 View = Callable[..., HttpResponseBase]
+P = ParamSpec("P")
+R = TypeVar("R")
 AsyncView = Callable[..., Coroutine[Any, Any, HttpResponseBase]]
 
 
@@ -50,20 +52,28 @@ def async_page(permission: str) -> Callable[[AsyncView], AsyncView]:
         @wraps(view)
         async def run(request: HttpRequest, org: str, **rest: Any) -> HttpResponseBase:
             try:
-                access = await sync_to_async(_enter)(request, org, permission)
-                if access is None:
-                    return sign_in(request)
-                response = await view(request, access, **rest)
-                if response.streaming:
-                    # A stream lives for minutes: it holds no connection meanwhile.
-                    await sync_to_async(close_old_connections)()
-                return response
+                access = await briefly(_enter, request, org, permission)
+                return await view(request, access, **rest) if access else sign_in(request)
             except Exception as error:
                 return await sync_to_async(answer)(request, error)
 
         return run
 
     return wrap
+
+
+async def briefly(read: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """A read of the database in an async view. Streams live for minutes and gateways may be slow:
+    nothing is held while they are waited for."""
+
+    def run() -> R:
+        try:
+            return read(*args, **kwargs)
+        finally:
+            if not connection.in_atomic_block:
+                connection.close()
+
+    return await sync_to_async(run)()
 
 
 def _enter(request: HttpRequest, slug: str, permission: str) -> Access | None:

@@ -104,6 +104,8 @@ def _run(wish: Wish, seen: Seen) -> Decision:
         return Decision(coming, Step.NUDGE if refused else Step.WAIT)
     if container.state != "running":
         return Decision(coming, Step.START)
+    if not container.connected:
+        return Decision(coming, Step.REPLACE)
     if seen.healthy:
         return Decision(Status.RUNNING, Step.NONE)
     if seen.was_ready:

@@ -13,6 +13,7 @@ from controlplane.agents.lease import Lease
 from controlplane.agents.lifecycle import DEADLINES, Status
 from controlplane.agents.models import Agent, Condition, Level
 from controlplane.agents.timeline import tell
+from provisioner.conditions import READY, conditions_of
 
 LEVELS = {
     Status.RUNNING: Level.OK,
@@ -76,8 +77,8 @@ def report(
         lease.write(**changes)
         if moved or ("message" in changes and message):
             _tell(agent, status, message)
-        if moved:
-            _condition(agent, status, reason, message)
+        if moved or "reason" in changes:
+            _conditions(agent, status, reason, message)
     for name, value in changes.items():
         setattr(agent, name, value)
 
@@ -95,15 +96,15 @@ def _tell(agent: Agent, status: Status, message: str) -> None:
     tell(agent, f"status.{status}", TITLES.get(status, status), detail=message, level=level)
 
 
-def _condition(agent: Agent, status: Status, reason: str, message: str) -> None:
-    ready = {Status.RUNNING: True, Status.UNKNOWN: None}.get(status, False)
-    Condition.objects.update_or_create(
-        agent=agent,
-        type="Ready",
-        defaults={
-            "status": ready,
-            "reason": reason or str(status),
-            "message": message,
-            "since": now(),
-        },
-    )
+def _conditions(agent: Agent, status: Status, reason: str, message: str) -> None:
+    """`since` is when the condition's own status changed, so unchanged ones are left alone."""
+    before = {row.type: row for row in agent.conditions.all()}
+    for kind, value in conditions_of(status, reason).items():
+        row = before.get(kind)
+        if row is not None and row.status == value and kind != READY:
+            continue
+        told = {"reason": reason or str(status), "message": message}
+        since = row.since if row is not None and row.status == value else now()
+        Condition.objects.update_or_create(
+            agent=agent, type=kind, defaults={"status": value, "since": since, **told}
+        )

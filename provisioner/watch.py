@@ -47,9 +47,10 @@ def compare(backend: Backend, crew: Crew) -> None:
     """One list against one query: nudges every agent that is not as it should be."""
     listed = backend.engine.containers(names.mine(settings.ROOST_INSTALLATION))
     up = {container.agent_id for container in listed if container.state == "running"}
+    alone = {container.agent_id for container in listed if not container.connected}
     for agent_id, goal, status in _expected():
         should = goal == Goal.RUNNING and status in {Status.RUNNING, Status.DEGRADED}
-        lost = should and agent_id not in up
+        lost = should and (agent_id not in up or agent_id in alone)
         stray = agent_id in up and status in {
             Status.STOPPED,
             Status.SUSPENDED,

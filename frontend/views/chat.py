@@ -22,7 +22,7 @@ from controlplane.errors import NotFound, Refusal, Unavailable
 from controlplane.tenants.access import Access
 from frontend import markdown
 from frontend.looks import look_of
-from frontend.pages import async_page, show
+from frontend.pages import async_page, briefly, show
 from frontend.turns import Answer, Turn, turns_of
 from frontend.verdicts import status_of
 
@@ -33,7 +33,7 @@ SILENCE = 20.0  # seconds a page waits for the gateway before it shows itself wi
 
 @async_page("agents:read")
 async def chat(request: HttpRequest, access: Access, name: str) -> HttpResponseBase:
-    agent = await sync_to_async(get_agent)(access, name=name)
+    agent = await briefly(get_agent, access, name=name)
     if request.method != "POST":
         return await _page(request, access, agent, request.GET.get("c", ""))
     access.require("agents:chat")

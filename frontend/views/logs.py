@@ -18,7 +18,7 @@ from controlplane.tenants.access import Access
 from frontend.batches import batches
 from frontend.live import LIFE, QUIET
 from frontend.loglines import lines_html, plain
-from frontend.pages import async_page, show
+from frontend.pages import async_page, briefly, show
 
 FIRST = 300  # lines that come with the page
 MOST = 5000  # lines of a download
@@ -28,7 +28,7 @@ AGAIN = 2.0  # seconds until an agent that is not followed any more is followed 
 
 @async_page("agents:read")
 async def logs(request: HttpRequest, access: Access, name: str) -> HttpResponseBase:
-    agent = await sync_to_async(get_agent)(access, name=name)
+    agent = await briefly(get_agent, access, name=name)
     lines, away = await _newest(access, agent)
     context = {
         "section": "agents",
@@ -58,7 +58,7 @@ async def _newest(access: Access, agent: Agent) -> tuple[list[dict[str, Any]], s
 @async_page("agents:read")
 async def follow(request: HttpRequest, access: Access, name: str) -> HttpResponseBase:
     """Lines as HTML; the browser's `Last-Event-ID` says which one it had last."""
-    agent = await sync_to_async(get_agent)(access, name=name)
+    agent = await briefly(get_agent, access, name=name)
     since = request.headers.get("Last-Event-ID") or request.GET.get("since", "")
     return stream(_events(access, agent, since[:40]))
 
@@ -84,7 +84,7 @@ async def _events(access: Access, agent: Agent, since: str) -> AsyncIterator[str
 @require_GET
 @async_page("agents:read")
 async def download(request: HttpRequest, access: Access, name: str) -> HttpResponseBase:
-    agent = await sync_to_async(get_agent)(access, name=name)
+    agent = await briefly(get_agent, access, name=name)
     lines = gateway.logs(access, agent, tail=MOST)
     response = StreamingHttpResponse(_text(lines), content_type="text/plain; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{agent.name}.log"'

@@ -86,6 +86,7 @@ class Container:
     started_at: str = ""
     restart_count: int = 0
     address: str | None = None
+    connected: bool = True  # false: it runs, but somebody took its network away
 
     @property
     def up(self) -> bool:

@@ -8,11 +8,9 @@ in the engine, so starts are bounded here.
 
 import contextlib
 import io
-import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +18,7 @@ import docker
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.types import IPAMConfig, IPAMPool
 from requests.exceptions import RequestException
+from urllib3.exceptions import HTTPError
 
 from provisioner.engines.base import (
     Bind,
@@ -33,6 +32,7 @@ from provisioner.engines.base import (
     LogLine,
     NetworkSpec,
 )
+from provisioner.engines.docker_logs import engine_time, pieces, whole_lines
 from provisioner.engines.docker_spec import container_arguments, helper_arguments
 
 TIMEOUT = 30  # seconds for one call; stops add their grace
@@ -52,20 +52,8 @@ def translated() -> Iterator[None]:
     except APIError as error:
         # It answered, if only with 500: that is a no, not silence.
         raise EngineRefused(str(error.explanation or error)) from error
-    except (RequestException, DockerException, OSError) as error:
+    except (RequestException, DockerException, HTTPError, OSError) as error:
         raise EngineUnavailable(f"Docker does not answer: {error}") from error
-
-
-@contextlib.contextmanager
-def _gone_meanwhile() -> Iterator[None]:
-    """Removed, or being removed, between our look and our act: the next look will see it."""
-    try:
-        yield
-    except NotFound:
-        return
-    except APIError as error:
-        if error.status_code != 409:
-            raise
 
 
 class DockerEngine:
@@ -144,7 +132,7 @@ class DockerEngine:
 
     @translated()
     def ensure_started(self, name: str) -> None:
-        with _gone_meanwhile():
+        with self._gone_meanwhile(name):
             self._start(name)
 
     def _start(self, name: str) -> None:
@@ -154,12 +142,35 @@ class DockerEngine:
         if seen["State"]["Paused"]:
             self._api.unpause(name)
         with self._starts:
-            self._api.start(name)
+            try:
+                self._api.start(name)
+            except NotFound:
+                self._connect_again(name, seen)
+                self._api.start(name)
+
+    def _connect_again(self, name: str, seen: Mapping[str, Any]) -> None:
+        """It knows its network by an id; one that was removed and made anew has another."""
+        for network, endpoint in seen["NetworkSettings"]["Networks"].items():
+            self._api.disconnect_container_from_network(name, network, force=True)
+            address = (endpoint["IPAMConfig"] or {}).get("IPv4Address")
+            self._api.connect_container_to_network(name, network, ipv4_address=address)
 
     @translated()
     def nudge(self, name: str) -> None:
-        with _gone_meanwhile(), self._starts:
+        with self._gone_meanwhile(name), self._starts:
             self._api.restart(name, timeout=0)
+
+    @contextlib.contextmanager
+    def _gone_meanwhile(self, name: str) -> Iterator[None]:
+        """Removed, or being removed, between our look and our act: the next look will see it. Not
+        found may also be its network; that is told, or we would try for ever."""
+        try:
+            yield
+        except APIError as error:
+            seen = self.inspect(name) if error.status_code in {404, 409} else None
+            gone = seen is None or seen.state == "dead"
+            if error.status_code not in {404, 409} or not gone:
+                raise
 
     @translated()
     def ensure_stopped(self, name: str, grace: int) -> None:
@@ -236,27 +247,25 @@ class DockerEngine:
     @translated()
     def log_tail(self, name: str, lines: int) -> list[LogLine]:
         try:
-            raw = self._api.logs(name, timestamps=True, tail=lines)
+            return list(self._log(name, {"tail": lines}, TIMEOUT))[-lines:]
         except NotFound:
             return []
-        return [_log_line(line) for line in raw.decode(errors="replace").splitlines() if line]
 
     def log_follow(self, name: str, since: str) -> Iterator[LogLine]:
         # The SDK rounds `since` to a float, which repeats or loses lines; the text is exact.
+        query = {"since": engine_time(since)} if since else {"tail": "all"}
         with translated():
-            url = self._api._url("/containers/{0}/logs", name)
-            query: dict[str, object] = {"follow": 1, "stdout": 1, "stderr": 1, "timestamps": 1}
-            query |= {"since": engine_time(since)} if since else {"tail": "all"}
             # A silent log ends here now and then, so that a reader who has gone is let go.
-            response = self._api._get(url, params=query, stream=True, timeout=SILENCE)
-            self._api._raise_for_status(response)
-            rest = b""
-            for chunk in self._api._multiplexed_response_stream_helper(response):
-                *whole, rest = (rest + chunk).split(b"\n")
-                for raw in whole:
-                    line = _log_line(raw.decode(errors="replace"))
-                    if line.at != since:
-                        yield line
+            for line in self._log(name, {**query, "follow": 1}, SILENCE):
+                if line.at != since:
+                    yield line
+
+    def _log(self, name: str, query: Mapping[str, object], timeout: float) -> Iterator[LogLine]:
+        url = self._api._url("/containers/{0}/logs", name)
+        query = {**query, "stdout": 1, "stderr": 1, "timestamps": 1}
+        response = self._api._get(url, params=query, stream=True, timeout=timeout)
+        self._api._raise_for_status(response)
+        return whole_lines(pieces(response))
 
     def events(self, labels: Mapping[str, str], since: int) -> Iterator[EngineEvent]:
         with translated():
@@ -266,15 +275,6 @@ class DockerEngine:
                 yield EngineEvent(agent_id, row["Action"], row["time"])
 
 
-def engine_time(text: str) -> str:
-    """RFC 3339 with nanoseconds to the engine's `seconds.nanoseconds`. Raises ValueError."""
-    match = re.fullmatch(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z", text)
-    if match is None:
-        raise ValueError(f"{text!r} is not a time of ours.")
-    seconds = int(datetime.fromisoformat(match[1]).replace(tzinfo=UTC).timestamp())
-    return f"{seconds}.{(match[2] or '').ljust(9, '0')}"
-
-
 def _filters(labels: Mapping[str, str]) -> dict[str, Any]:
     return {"label": [f"{name}={value}" for name, value in labels.items()]}
 
@@ -282,7 +282,7 @@ def _filters(labels: Mapping[str, str]) -> dict[str, Any]:
 def _container(seen: Mapping[str, Any]) -> Container:
     state = seen["State"]
     labels = seen["Config"]["Labels"] or {}
-    addresses = [net["IPAddress"] for net in seen["NetworkSettings"]["Networks"].values()]
+    address = _address(seen)
     return Container(
         id=seen["Id"],
         name=seen["Name"].lstrip("/"),
@@ -294,7 +294,8 @@ def _container(seen: Mapping[str, Any]) -> Container:
         out_of_memory=state["OOMKilled"],
         started_at=state["StartedAt"],
         restart_count=seen["RestartCount"],
-        address=next(filter(None, addresses), None),
+        address=address,
+        connected=address is not None or state["Status"] != "running",
     )
 
 
@@ -307,9 +308,10 @@ def _summary(row: Mapping[str, Any]) -> Container:
         release=int(labels.get("roost.release", 0)),
         restart=int(labels.get("roost.restart", 0)),
         state=row["State"] if row["State"] != "removing" else "dead",
+        connected=_address(row) is not None or row["State"] != "running",
     )
 
 
-def _log_line(text: str) -> LogLine:
-    at, _, rest = text.partition(" ")
-    return LogLine(at, rest)
+def _address(seen: Mapping[str, Any]) -> str | None:
+    networks = seen["NetworkSettings"]["Networks"].values()
+    return next((net["IPAddress"] for net in networks if net["IPAddress"]), None)

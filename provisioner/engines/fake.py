@@ -67,6 +67,11 @@ class FakeEngine:
         with self._lock:
             self._set(self.kept[name], state="restarting", restart_count=5, exit_code=exit_code)
 
+    def disconnect(self, name: str) -> None:
+        """Somebody took its network away while it runs."""
+        with self._lock:
+            self._set(self.kept[name], connected=False, address=None)
+
     def say(self, name: str, text: str) -> None:
         """The agent writes a line to its log."""
         at = f"2026-01-01T00:00:00.{next(self._clock):09d}Z"

@@ -15,6 +15,12 @@ READ = [
     "/acme/agents/heron/logs",
     "/acme/keys",
 ]
+STREAMS = [
+    "/acme/live/agents",
+    "/acme/live/agents/x",
+    "/acme/agents/heron/logs/follow",
+    "/acme/agents/heron/logs/download",
+]
 WRITE = ["/acme/agents/new", "/acme/agents/heron/settings", "/acme/keys/add"]
 CHANGES = [
     "/acme/agents/new",
@@ -39,7 +45,7 @@ def test_a_viewer_reads(bob_web: Client, agent: Agent, address: str) -> None:
     assert bob_web.get(address).status_code == 200
 
 
-@pytest.mark.parametrize("address", [*READ, *WRITE, "/acme/agents/heron/logs/download"])
+@pytest.mark.parametrize("address", [*READ, *WRITE, *STREAMS])
 def test_a_stranger_finds_nothing(charlie_web: Client, agent: Agent, address: str) -> None:
     response = charlie_web.get(address)
 

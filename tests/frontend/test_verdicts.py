@@ -3,7 +3,8 @@
 from collections.abc import Hashable
 
 import pytest
-from django.test import Client
+from django.http import HttpRequest
+from django.test import Client, RequestFactory
 
 from controlplane.agents.lifecycle import Goal, Status
 from controlplane.agents.models import Agent
@@ -95,7 +96,9 @@ def changes(parts: AgentParts, before: dict[str, Hashable]) -> dict[str, str]:
     return dict(parts.draw({name for name in now if before.get(name) != now[name]}))
 
 
-def test_only_what_changed_is_drawn_again(rf: object, agent: Agent, as_alice: Access) -> None:
+def test_only_what_changed_is_drawn_again(
+    rf: RequestFactory, agent: Agent, as_alice: Access
+) -> None:
     parts = AgentParts(_request(rf, as_alice), as_alice, agent.pk)
     before = dict(parts.look())
     Agent.objects.update(status="running", **SEEN)
@@ -106,7 +109,9 @@ def test_only_what_changed_is_drawn_again(rf: object, agent: Agent, as_alice: Ac
     assert "Running, and answering" in drawn["verdict"]
 
 
-def test_an_agent_deleted_meanwhile_says_so(rf: object, agent: Agent, as_alice: Access) -> None:
+def test_an_agent_deleted_meanwhile_says_so(
+    rf: RequestFactory, agent: Agent, as_alice: Access
+) -> None:
     parts = AgentParts(_request(rf, as_alice), as_alice, agent.pk)
     before = dict(parts.look())
     Agent.objects.update(goal=Goal.DELETED)
@@ -114,8 +119,7 @@ def test_an_agent_deleted_meanwhile_says_so(rf: object, agent: Agent, as_alice: 
     assert "This agent was deleted while you looked at it" in changes(parts, before)["verdict"]
 
 
-def _request(rf: object, access: Access) -> object:
-    request = rf.get("/")  # type: ignore[attr-defined]
+def _request(rf: RequestFactory, access: Access) -> HttpRequest:
+    request = rf.get("/")
     request.user = access.user
-    request._messages = []
     return request

@@ -42,9 +42,10 @@ def create_agent(
     model: str = "",
     size: str = "small",
     disk_gib: int = DEFAULT_DISK_GIB,
-    egress: str = "open",
+    egress: str | None = None,
 ) -> Agent:
-    """Accept a new agent. `key` is a key's id."""
+    """Accept a new agent. `key` is a key's id; without one it uses the local stand-in model. Reach
+    defaults to what that takes: the internet for a provider, nothing for the stand-in."""
     access.require("agents:write")
     check_name(name)
     manifest = runtime_of(runtime)
@@ -54,7 +55,7 @@ def create_agent(
         model=model,
         size=size,
         disk_gib=disk_gib,
-        egress=egress,
+        egress=egress or ("open" if key else "none"),
     )
     with transaction.atomic():
         organisation = _lock(access.organisation)

@@ -148,13 +148,14 @@ class Condition(models.Model):
     agent = models.ForeignKey(Agent, models.CASCADE, related_name="conditions")
     type = models.CharField(
         max_length=20
-    )  # Ready, WorkspaceMounted, KeysDelivered, EngineReachable
+    )  # see provisioner.conditions
     status = models.BooleanField(null=True)  # null: not known
     reason = models.CharField(max_length=40, blank=True)
     message = models.CharField(max_length=500, blank=True)
     since = models.DateTimeField()
 
     class Meta:
+        ordering = ["type"]
         constraints = [models.UniqueConstraint(fields=["agent", "type"], name="condition_once")]
 
     def __str__(self) -> str:

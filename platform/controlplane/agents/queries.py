@@ -17,7 +17,8 @@ STATES = {
 
 
 def agents_of(access: Access) -> QuerySet[Agent]:
-    return Agent.objects.of(access.organisation).select_related("release", "release__key")
+    agents = Agent.objects.of(access.organisation).select_related("release", "release__key")
+    return agents.prefetch_related("conditions")
 
 
 def find_agents(

@@ -1,5 +1,6 @@
 """The web process's door: bodies as a server brings them, and heads that Django trips over."""
 
+import asyncio
 import json
 
 import pytest
@@ -29,7 +30,7 @@ def ask(app, pieces, headers=(), path="/api/v1/nowhere", query=b""):
     async def receive():
         nonlocal taken
         if taken == len(pieces):
-            return {"type": "http.disconnect"}
+            await asyncio.Event().wait()  # they wait for the answer
         taken += 1
         body = pieces[taken - 1]
         return {"type": "http.request", "body": body, "more_body": taken < len(pieces)}

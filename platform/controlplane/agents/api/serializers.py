@@ -26,6 +26,14 @@ class ReleaseSerializer(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField()
 
 
+class ConditionSerializer(serializers.Serializer[Any]):
+    type = serializers.CharField()
+    status = serializers.BooleanField(allow_null=True, help_text="null: not known.")
+    reason = serializers.CharField()
+    message = serializers.CharField()
+    since = serializers.DateTimeField()
+
+
 class AgentSerializer(serializers.Serializer[Agent]):
     id = serializers.CharField()
     name = serializers.CharField()
@@ -45,6 +53,7 @@ class AgentSerializer(serializers.Serializer[Agent]):
     quota_enforcement = serializers.CharField(help_text="hard or advisory.")
     node = serializers.CharField()
     release = ReleaseSerializer()
+    conditions = ConditionSerializer(many=True)
     created_at = serializers.DateTimeField()
 
 

@@ -1,6 +1,5 @@
 """OpenBao or HashiCorp Vault, by AppRole and KV version 2. Nothing else imports hvac."""
 
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -16,12 +15,15 @@ TIMEOUT = 3  # seconds; the client's own default of 30 would hold up a request
 
 
 class OpenBaoVault:
-    """Signs in on first use and again when its token has run out. Safe to share by threads."""
+    """Signs in on first use and again when its token has run out.
+
+    Safe to share by threads, and without a lock: of two that sign in at once each gets a token
+    that is good, and a vault that hangs holds up each caller for one time-out only.
+    """
 
     def __init__(self) -> None:
         self.client = hvac.Client(url=settings.VAULT_ADDR, timeout=TIMEOUT)
         self.mount = settings.VAULT_MOUNT
-        self._lock = threading.Lock()
 
     def write(self, path: str, values: Mapping[str, str]) -> int:
         answer = self._call(
@@ -70,11 +72,15 @@ class OpenBaoVault:
             raise VaultUnavailable("it is sealed") from error
         except exceptions.Forbidden as error:
             raise VaultUnavailable("it does not let this process do that") from error
+        except exceptions.InvalidRequest:
+            raise VaultUnavailable("it refused the request") from None
         except (exceptions.VaultError, requests.RequestException) as error:
             # `from None`: a request's exception carries the request, and that the value.
             raise VaultUnavailable(f"it does not answer ({type(error).__name__})") from None
 
     def _sign_in(self) -> None:
-        with self._lock:
-            self.client.token = None
+        try:
             self.client.auth.approle.login(settings.VAULT_ROLE_ID, settings.VAULT_SECRET_ID)
+        except (exceptions.InvalidRequest, exceptions.Forbidden):
+            # `from None`: whose request this was is no secret, what it held is.
+            raise VaultUnavailable("it does not let this process in") from None
