@@ -95,9 +95,11 @@ def _remove(backend: Backend, agent: Agent) -> None:
         guard.set_open(
             settings.ROOST_INSTALLATION, placed.network.bridge, placed.address, is_open=False
         )
-    unused = networks.free(agent)
+    # The address goes last: as long as it is held, an interrupted removal is taken up again.
+    unused = networks.leaves_alone(agent)
     if unused is not None:
         backend.engine.ensure_network_removed(unused)
+    networks.free(agent)
 
 
 def _release(agent: Agent) -> Release:

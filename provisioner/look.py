@@ -7,7 +7,7 @@ from django.utils.timezone import now
 
 from controlplane.agents.lifecycle import Goal, Status
 from controlplane.agents.models import Agent
-from provisioner import names
+from provisioner import names, networks
 from provisioner.backend import Backend
 from provisioner.engines.base import Container
 from provisioner.plan import CRASH_WINDOW, Seen, Wish
@@ -55,9 +55,15 @@ def look(backend: Backend, agent: Agent, patience: float = 0) -> Look:
         crashes=spent(crashes),
         status=Status(agent.status),
         overdue=agent.deadline_at is not None and now() > agent.deadline_at,
-        held=backend.workspaces.held(agent.pk) or backend.keys.held(agent.pk),
+        held=_held(backend, agent),
     )
     return Look(wish, seen, crashes, new_ends)
+
+
+def _held(backend: Backend, agent: Agent) -> bool:
+    """A deleted agent must not keep its address either; a stopped one keeps it for life."""
+    mounted = backend.workspaces.held(agent.pk) or backend.keys.held(agent.pk)
+    return mounted or (agent.goal == Goal.DELETED and networks.find(agent) is not None)
 
 
 def _see(backend: Backend, agent: Agent, patience: float) -> tuple[Container | None, bool]:

@@ -46,19 +46,24 @@ def place(agent: Agent) -> Placed:
     return find(agent) or _placed(_allocate(agent))
 
 
-def free(agent: Agent) -> str | None:
-    """Give the address back; returns the name of a network that nobody needs any more."""
+def leaves_alone(agent: Agent) -> str | None:
+    """The name of the network that nobody needs once this agent is gone."""
+    address = Address.objects.filter(agent=agent).select_related("block").first()
+    if address is None or address.block.addresses.exclude(pk=address.pk).exists():
+        return None
+    return names.network(settings.ROOST_INSTALLATION, address.block.number)
+
+
+def free(agent: Agent) -> None:
+    """Give the address back, and the block with the last one. Absent counts as given back."""
     address = Address.objects.filter(agent=agent).select_related("block").first()
     if address is None:
-        return None
-    block = address.block
+        return
     with transaction.atomic():
-        Block.objects.select_for_update().get(pk=block.pk)
+        block = Block.objects.select_for_update().get(pk=address.block_id)
         address.delete()
-        if block.addresses.exists():
-            return None
-        block.delete()
-    return names.network(settings.ROOST_INSTALLATION, block.number)
+        if not block.addresses.exists():
+            block.delete()
 
 
 def subnet_of(block: Block) -> ipaddress.IPv4Network:

@@ -60,6 +60,8 @@ def write(lease: Lease, agent: Agent, backend: Backend, found: Look, decision: D
     elif decision.status == Status.DELETED and agent.purge_at is None:
         grace = timedelta(seconds=settings.ROOST_DELETE_GRACE_SECONDS)
         columns["purge_at"] = now() + grace
+    elif found.wish.goal != Goal.DELETED:
+        columns["purge_at"] = None  # it was brought back
     if agent.due_at is None:
         # Should this worker die now, the sweep finds the agent; a settled end clears it.
         columns["due_at"] = now()

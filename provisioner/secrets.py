@@ -46,7 +46,10 @@ class TmpfsKeys:
         return is_mounted(self.root / agent_id)
 
     def withdraw(self, agent_id: str) -> None:
-        unmount(self.root / agent_id)
+        folder = self.root / agent_id
+        unmount(folder)
+        if folder.exists():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 class SharedMemoryKeys:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.conf import settings
 
 from controlplane.agents.sizes import DEFAULT_DISK_GIB, DISK_GIB, SIZES
 from controlplane.keys.models import Provider
@@ -68,6 +69,9 @@ class CreateForm(ChoosingForm):
         initial = {"runtime": next(iter(CATALOG)), "size": "small", "egress": "open"}
         initial |= kwargs.pop("initial", {})
         super().__init__(access, CATALOG.values(), *args, initial=initial, **kwargs)
+        if settings.ROOST_STANDIN_URL and not self.keys:
+            # Nothing to choose yet, and one choice that works at once.
+            self.initial |= {"provider": NONE, "egress": "none"}
 
     def more_keys(self) -> list[tuple[str, str]]:
         return [(NEW, "Add a new key…")] if self.access.may("keys:write") else []

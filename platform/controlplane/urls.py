@@ -11,6 +11,6 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/v1/", include("controlplane.api.v1")),
     re_path(r"^api(?:/|$)", Nowhere.as_view()),
-    path("accounts/", include("allauth.account.urls")),
+    path("accounts/", include("controlplane.tenants.account_urls")),
     path("", include("frontend.urls")),
 ]

@@ -87,8 +87,8 @@ def identity_text(agent_id: str) -> str:
 def check_identity(agent_id: str, identity: Path) -> None:
     """Raises WorkspaceForeign, WorkspaceTrouble."""
     try:
-        found = json.loads((identity / "workspace.json").read_text())
-    except (OSError, ValueError) as error:
+        found = json.loads((identity / "workspace.json").read_text())["workspace"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise WorkspaceTrouble(f"The identity of {agent_id}'s workspace is unreadable.") from error
-    if found.get("workspace") != agent_id:
-        raise WorkspaceForeign(agent_id, str(found.get("workspace")))
+    if found != agent_id:
+        raise WorkspaceForeign(agent_id, str(found))

@@ -12,14 +12,12 @@ about 20 ms, mounted in 10.
 
 import os
 import shutil
-import tempfile
 from pathlib import Path
 
 from provisioner.workspaces.base import (
     AGENT_UID,
     Mounted,
     PoolFull,
-    WorkspaceForeign,
     WorkspaceLost,
     WorkspaceTrouble,
     check_identity,
@@ -75,7 +73,7 @@ class LoopWorkspaces:
         mounted = Mounted(point / "data", point / "id", "loop")
         try:
             check_identity(agent_id, mounted.identity)
-        except WorkspaceForeign:
+        except WorkspaceTrouble:
             unmount(point)
             raise
         return mounted
@@ -85,17 +83,27 @@ class LoopWorkspaces:
         free = shutil.disk_usage(self.pool).free
         if free < RESERVE:
             raise PoolFull(free / GIBIBYTE)
-        part = self.pool / f".{agent_id}.part"
-        with tempfile.TemporaryDirectory(dir=self.pool) as root:
-            _skeleton(Path(root), agent_id)
-            with part.open("wb") as file:
-                file.truncate(gib * GIBIBYTE)
-            part.chmod(0o600)
-            options = "lazy_itable_init=1,lazy_journal_init=1,root_owner=0:0"
-            run("mkfs.ext4", "-q", "-F", "-m", "0", "-E", options, "-d", root, str(part))
+        self._clear(agent_id)
+        root, part = self._unfinished(agent_id)
+        _skeleton(root, agent_id)
+        with part.open("wb") as file:
+            file.truncate(gib * GIBIBYTE)
+        part.chmod(0o600)
+        options = "lazy_itable_init=1,lazy_journal_init=1,root_owner=0:0"
+        run("mkfs.ext4", "-q", "-F", "-m", "0", "-E", options, "-d", str(root), str(part))
         _sync(part)
         part.rename(self._image(agent_id))
         _sync(self.pool)
+        self._clear(agent_id)
+
+    def _unfinished(self, agent_id: str) -> tuple[Path, Path]:
+        """Named after the agent, so that what a killed worker left is found."""
+        return self.pool / f".{agent_id}.root", self.pool / f".{agent_id}.part"
+
+    def _clear(self, agent_id: str) -> None:
+        root, part = self._unfinished(agent_id)
+        shutil.rmtree(root, ignore_errors=True)
+        part.unlink(missing_ok=True)
 
     def held(self, agent_id: str) -> bool:
         return is_mounted(self.points / agent_id)
@@ -106,6 +114,7 @@ class LoopWorkspaces:
     def destroy(self, agent_id: str) -> None:
         point = self.points / agent_id
         unmount(point)
+        self._clear(agent_id)
         self._image(agent_id).unlink(missing_ok=True)
         shutil.rmtree(point, ignore_errors=True)
 
@@ -118,6 +127,7 @@ class LoopWorkspaces:
 
 def _skeleton(root: Path, agent_id: str) -> None:
     """What a new disk holds; mkfs copies it in with its owners and modes."""
+    root.mkdir()
     root.chmod(0o755)
     identity, data = root / "id", root / "data"
     identity.mkdir(mode=0o755)

@@ -1,5 +1,6 @@
 """What base.Engine promises, asked of Docker and of the fake alike."""
 
+import gc
 import itertools
 import threading
 import time
@@ -313,12 +314,18 @@ def test_a_stopped_container_finds_a_network_that_was_made_anew(rig, running):
 # --- Docker alone
 
 
-# The SDK leaves the socket of a failed call to the garbage collector.
+@pytest.fixture
+def collected():
+    """The SDK leaves the socket of a failed call to the garbage collector."""
+    yield
+    gc.collect()
+
+
 UNCLOSED = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 
 
 @UNCLOSED
-def test_an_engine_that_is_not_there_is_away_at_once(monkeypatch, tmp_path):
+def test_an_engine_that_is_not_there_is_away_at_once(monkeypatch, tmp_path, collected):
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
     engine = DockerEngine()
     began = time.monotonic()
@@ -342,7 +349,7 @@ def test_an_engine_that_is_not_there_is_away_at_once(monkeypatch, tmp_path):
 
 
 @UNCLOSED
-def test_an_engine_that_hangs_is_away_after_the_time_out(monkeypatch, hanging_engine):
+def test_an_engine_that_hangs_is_away_after_the_time_out(monkeypatch, hanging_engine, collected):
     monkeypatch.setattr(docker_engine, "TIMEOUT", 0.3)
     began = time.monotonic()
 

@@ -20,12 +20,6 @@ from controlplane.tenants.models import Organisation, User
 VALUE = "sk-ant-" + "s3cret" * 8
 
 
-@pytest.fixture(autouse=True)
-def without_collected_files(settings: Any) -> None:
-    """Pages are asked for; static files are not, and were not collected."""
-    settings.WHITENOISE_AUTOREFRESH = True
-
-
 @pytest.fixture
 def alice_web(acme: Organisation, alice: User) -> Client:
     return signed_in(alice)

@@ -83,7 +83,7 @@ def test_the_fourteenth_agent_gets_a_second_block(acme):
 def test_a_freed_address_is_given_again_before_a_new_block(acme):
     made = agents(acme, 14)
     placed = [networks.place(agent) for agent in made[:13]]
-    assert networks.free(made[4]) is None  # others are still in that network
+    networks.free(made[4])
 
     assert networks.place(made[13]).address == placed[4].address
 
@@ -93,9 +93,12 @@ def test_the_last_one_out_says_which_network_nobody_needs(acme):
     name = networks.place(first).network.name
     networks.place(second)
 
-    assert networks.free(first) is None
-    assert networks.free(second) == name
-    assert networks.free(second) is None
+    assert networks.leaves_alone(first) is None  # the other is still in that network
+    networks.free(first)
+    assert networks.leaves_alone(second) == name
+    for _ in range(2):
+        networks.free(second)
+    assert networks.leaves_alone(second) is None
     assert not Block.objects.exists()
 
 

@@ -6,6 +6,7 @@ import pytest
 from django.utils.timezone import now
 
 from controlplane.agents import actions
+from controlplane.agents.errors import AgentNameTaken
 from controlplane.agents.lease import Lease
 from controlplane.agents.models import Agent
 from controlplane.audit.models import AuditEvent
@@ -288,6 +289,29 @@ def test_a_deleted_agents_workspace_outlives_it_by_the_grace(running, go, as_ali
     go(running)
 
     assert backend.workspaces.known() == [running.pk]
+
+
+def test_an_operator_brings_a_deleted_agent_back(running, go, as_alice, backend):
+    actions.delete_agent(as_alice, running)
+    go(running)
+
+    actions.restore_agent(as_alice, running)
+    running = go(running)
+    assert (running.status, running.purge_at) == ("stopped", None)
+    actions.start_agent(as_alice, running)
+
+    assert go(running).status == "running"
+    assert backend.workspaces.known() == [running.pk]
+
+
+def test_a_deleted_agent_does_not_come_back_under_a_taken_name(running, go, as_alice):
+    actions.delete_agent(as_alice, running)
+    go(running)
+    actions.create_agent(as_alice, name=running.name, runtime="hermes")
+
+    with pytest.raises(AgentNameTaken):
+        actions.restore_agent(as_alice, running)
+    assert Agent.objects.get(pk=running.pk).goal == "deleted"
 
 
 def test_after_the_grace_everything_is_gone_with_a_receipt(running, go, as_alice, backend, vault):

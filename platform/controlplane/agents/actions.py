@@ -15,14 +15,15 @@ from controlplane.agents.errors import (
     AgentDeleted,
     AgentLimitReached,
     AgentNameTaken,
+    AgentNotDeleted,
     DiskLimitReached,
     MemoryLimitReached,
     UnknownKey,
 )
 from controlplane.agents.lifecycle import Goal
 from controlplane.agents.models import Agent, Release
-from controlplane.agents.rules import Settings, check_name, check_settings, runtime_of
-from controlplane.agents.sizes import DEFAULT_DISK_GIB
+from controlplane.agents.rules import Settings, check_name, check_settings, runtime_of, size_named
+from controlplane.agents.sizes import DEFAULT_DISK_GIB, size_of
 from controlplane.agents.timeline import tell
 from controlplane.audit.actor import Actor
 from controlplane.audit.record import record
@@ -53,7 +54,7 @@ def create_agent(
         manifest,
         key=find_key(access.organisation, key),
         model=model,
-        size=size,
+        size=size_named(size),
         disk_gib=disk_gib,
         egress=egress or ("open" if key else "none"),
     )
@@ -106,7 +107,7 @@ def update_agent(
             runtime_of(agent.runtime),
             key=chosen,
             model=model if model is not None else (current.model if same_provider else ""),
-            size=size or current.size,
+            size=size_named(size) if size else size_of(current.memory_mb, current.cpu_millis),
             disk_gib=current.disk_gib,
             egress=egress or current.egress,
         )
@@ -146,6 +147,24 @@ def delete_agent(access: Access, agent: Agent) -> Agent:
         agent = _set_goal(access, agent, Goal.DELETED, "deleted", "Delete was asked for")
         agent.deleted_at = now()
         agent.save(update_fields=["deleted_at"])
+    return agent
+
+
+def restore_agent(access: Access, agent: Agent) -> Agent:
+    """Bring back a deleted agent within its grace period, stopped, with its workspace."""
+    access.require("agents:write")
+    with transaction.atomic():
+        organisation = _lock(access.organisation)
+        agent = Agent.objects.select_for_update(no_key=True).get(pk=agent.pk)
+        if agent.goal != Goal.DELETED:
+            raise AgentNotDeleted(agent.name)
+        _refuse_taken(agent, agent.name)
+        release = _release(agent)
+        _refuse_over_limits(organisation, release)
+        agent.goal, agent.deleted_at = Goal.STOPPED, None
+        agent.save(update_fields=["goal", "deleted_at"])
+        _note(access.actor, agent, "restored", "Brought back")
+        _wish(agent)
     return agent
 
 
@@ -211,7 +230,7 @@ def _refuse_paused(organisation: Organisation) -> None:
 
 
 def _refuse_over_limits(
-    organisation: Organisation, spec: Settings, replacing: Release | None = None
+    organisation: Organisation, spec: Settings | Release, replacing: Release | None = None
 ) -> None:
     agents = Agent.objects.of(organisation)
     if replacing is None and agents.count() >= organisation.agent_limit:
@@ -227,14 +246,15 @@ def _refuse_over_limits(
 
 def _rename(by: Actor, agent: Agent, name: str) -> None:
     check_name(name)
-    if (
-        Agent.objects.filter(organisation=agent.organisation_id, name=name)
-        .exclude(goal=Goal.DELETED)
-        .exists()
-    ):
-        raise AgentNameTaken(name)
+    _refuse_taken(agent, name)
     old, agent.name = agent.name, name
     _note(by, agent, "renamed", f"Renamed from {old} to {name}")
+
+
+def _refuse_taken(agent: Agent, name: str) -> None:
+    others = Agent.objects.filter(organisation=agent.organisation_id, name=name)
+    if others.exclude(goal=Goal.DELETED).exclude(pk=agent.pk).exists():
+        raise AgentNameTaken(name)
 
 
 def _differs(release: Release, spec: Settings) -> bool:

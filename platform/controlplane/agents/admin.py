@@ -63,7 +63,7 @@ class AgentAdmin(admin.ModelAdmin[Agent]):
     list_select_related = ["organisation"]
     search_fields = ["name", "id", "organisation__name", "organisation__slug", "reason"]
     inlines = [ConditionInline, ReleaseInline, EventInline]
-    actions = ["start", "stop", "restart", "reconcile_now"]
+    actions = ["start", "stop", "restart", "bring_back", "reconcile_now"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -86,6 +86,10 @@ class AgentAdmin(admin.ModelAdmin[Agent]):
     @admin.action(description="Restart")
     def restart(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
         self._each(request, agents, actions.restart_agent)
+
+    @admin.action(description="Bring back a deleted agent, stopped")
+    def bring_back(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
+        self._each(request, agents, actions.restore_agent)
 
     @admin.action(description="Look again now")
     def reconcile_now(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:

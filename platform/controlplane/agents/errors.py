@@ -8,6 +8,7 @@ Errors a caller of this app can meet:
   - AgentNameTaken        it has a live agent of that name
   - AgentChanged          somebody changed it since you read it (412)
   - AgentDeleted          it is being deleted and takes no more wishes
+  - AgentNotDeleted       there is nothing to bring back
   - AgentNotRunning       nobody is there to talk to
   * Invalid
     - UnknownRuntime, UnknownKey, ImpossibleName, ImpossibleSetting
@@ -68,6 +69,13 @@ class AgentDeleted(Refusal):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} is deleted and takes no more changes.")
+
+
+class AgentNotDeleted(Refusal):
+    code = "agent_not_deleted"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} is not deleted, so there is nothing to bring back.")
 
 
 class AgentNotRunning(Refusal):

@@ -139,16 +139,14 @@ class Release(models.Model):
 
     @property
     def size(self) -> str:
-        return size_of(self.memory_mb, self.cpu_millis)
+        return size_of(self.memory_mb, self.cpu_millis).slug
 
 
 class Condition(models.Model):
     """One thing that is so or not about an agent, since when and why."""
 
     agent = models.ForeignKey(Agent, models.CASCADE, related_name="conditions")
-    type = models.CharField(
-        max_length=20
-    )  # see provisioner.conditions
+    type = models.CharField(max_length=20)  # see provisioner.conditions
     status = models.BooleanField(null=True)  # null: not known
     reason = models.CharField(max_length=40, blank=True)
     message = models.CharField(max_length=500, blank=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from controlplane.agents.errors import ImpossibleName, ImpossibleSetting, UnknownRuntime
-from controlplane.agents.sizes import DISK_GIB, SIZES
+from controlplane.agents.sizes import DISK_GIB, SIZES, Size
 from controlplane.keys.models import Key
 from controlplane.keys.rules import refuse_secret
 from runtimes.catalog import CATALOG, Runtime
@@ -45,16 +45,20 @@ def runtime_of(slug: str) -> Runtime:
     return CATALOG[slug]
 
 
+def size_named(slug: str) -> Size:
+    if slug not in SIZES:
+        raise ImpossibleSetting("size", f"There is no size {slug!r}. Choose one of: {_or(SIZES)}.")
+    return SIZES[slug]
+
+
 def check_settings(
-    runtime: Runtime, *, key: Key | None, model: str, size: str, disk_gib: int, egress: str
+    runtime: Runtime, *, key: Key | None, model: str, size: Size, disk_gib: int, egress: str
 ) -> Settings:
-    if size not in SIZES:
-        raise ImpossibleSetting("size", f"There is no size {size!r}. Choose one of: {_or(SIZES)}.")
-    if SIZES[size].memory_mb < runtime.min_memory_mb:
+    if size.memory_mb < runtime.min_memory_mb:
         raise ImpossibleSetting(
             "size",
-            f"{runtime.title} needs {runtime.min_memory_mb} MB; {size} has "
-            f"{SIZES[size].memory_mb} MB. Choose a larger size.",
+            f"{runtime.title} needs {runtime.min_memory_mb} MB; {size.slug} has "
+            f"{size.memory_mb} MB. Choose a larger size.",
         )
     if disk_gib not in DISK_GIB:
         raise ImpossibleSetting("disk_gib", f"A workspace has {_or(DISK_GIB)} GiB, not {disk_gib}.")
@@ -76,8 +80,8 @@ def check_settings(
     return Settings(
         key,
         _model(runtime, key, model),
-        SIZES[size].memory_mb,
-        SIZES[size].cpu_millis,
+        size.memory_mb,
+        size.cpu_millis,
         disk_gib,
         egress,
     )

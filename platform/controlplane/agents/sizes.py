@@ -24,9 +24,9 @@ DISK_GIB = (1, 5, 10, 20, 50)
 DEFAULT_DISK_GIB = 5
 
 
-def size_of(memory_mb: int, cpu_millis: int) -> str:
-    """The name of these numbers, or "custom"."""
+def size_of(memory_mb: int, cpu_millis: int) -> Size:
+    """The size of these numbers; older releases may have numbers that no name has any more."""
     for size in SIZES.values():
         if (size.memory_mb, size.cpu_millis) == (memory_mb, cpu_millis):
-            return size.slug
-    return "custom"
+            return size
+    return Size("custom", "Custom", memory_mb, cpu_millis, "As it was made")

@@ -25,6 +25,6 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
-CELERY_TASK_ALWAYS_EAGER = False
+WHITENOISE_AUTOREFRESH = True  # STATIC_ROOT was never collected here
 CELERY_BROKER_URL = "memory://localhost/"
 LOGGING["root"]["level"] = "WARNING"  # type: ignore[index]

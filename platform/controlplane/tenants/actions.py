@@ -10,7 +10,7 @@ from controlplane.audit.actor import Actor
 from controlplane.audit.record import record
 from controlplane.naming import check_title
 from controlplane.tenants.access import Access
-from controlplane.tenants.errors import ScopeTooWide, UnknownScope
+from controlplane.tenants.errors import OrganisationChanged, ScopeTooWide, UnknownScope
 from controlplane.tenants.models import ApiToken, Membership, Organisation, Role, User
 from controlplane.tenants.permissions import PERMISSIONS
 
@@ -24,10 +24,16 @@ def create_organisation(*, name: str, slug: str, owner: User, by: Actor) -> Orga
 
 
 @transaction.atomic
-def rename_organisation(access: Access, *, name: str) -> Organisation:
+def rename_organisation(access: Access, *, name: str, if_match: str | None = None) -> Organisation:
     access.require("org:write")
     check_title(name)
-    organisation = access.organisation
+    organisation = Organisation.objects.select_for_update(no_key=True).get(
+        pk=access.organisation.pk
+    )
+    if if_match is not None and if_match not in {organisation.etag, "*"}:
+        raise OrganisationChanged
+    if name == organisation.name:
+        return organisation
     old, organisation.name = organisation.name, name
     organisation.save(update_fields=["name"])
     record(

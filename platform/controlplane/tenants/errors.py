@@ -4,6 +4,7 @@ Errors a caller of this app can meet:
 * Refusal
   - UnknownScope        a scope that is not in the table
   - ScopeTooWide        a token cannot have more than its maker
+  - OrganisationChanged somebody changed it since you read it (412)
   - OrganisationPaused  nothing of this organisation may start
 """
 
@@ -20,6 +21,14 @@ class ScopeTooWide(Refusal):
 
     def __init__(self, scopes: list[str]) -> None:
         super().__init__(f"You cannot give what you do not have: {', '.join(scopes)}.")
+
+
+class OrganisationChanged(Refusal):
+    code = "organisation_changed"
+    status = 412
+
+    def __init__(self) -> None:
+        super().__init__("Somebody changed this organisation since you read it. Read it again.")
 
 
 class OrganisationPaused(Refusal):

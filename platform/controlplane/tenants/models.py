@@ -83,6 +83,11 @@ class Organisation(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def etag(self) -> str:
+        """Of what its own people can change."""
+        return f'"{self.pk}.{hashlib.sha256(self.name.encode()).hexdigest()[:16]}"'
+
 
 class Membership(models.Model):
     id = models.CharField(primary_key=True, max_length=24, default=ids.membership_id)

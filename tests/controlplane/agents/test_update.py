@@ -168,3 +168,15 @@ def test_a_bad_change_changes_nothing_at_all(alice_api, agent, body, code):
 
     assert (response.status_code, response.json()["code"]) == (422, code)
     assert everything() == before
+
+
+def test_an_organisation_has_an_etag_too(alice_api, acme):
+    path = f"/api/v1/orgs/{acme.pk}"
+    etag = alice_api.get(path)["ETag"]
+    changed = alice_api.patch(path, {"name": "Acme 2"}, headers={"If-Match": etag})
+    late = alice_api.patch(path, {"name": "Acme 3"}, headers={"If-Match": etag})
+
+    assert (changed.status_code, changed.json()["name"]) == (200, "Acme 2")
+    assert changed["ETag"] != etag
+    assert (late.status_code, late.json()["code"]) == (412, "organisation_changed")
+    assert type(acme).objects.get(pk=acme.pk).name == "Acme 2"

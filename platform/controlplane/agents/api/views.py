@@ -40,7 +40,9 @@ class AgentView(OrganisationView):
 class Agents(AgentView):
     needs = {"GET": "agents:read", "POST": "agents:write"}
 
-    @extend_schema(operation_id="agents_list", parameters=FILTERS)
+    @extend_schema(
+        operation_id="agents_list", parameters=FILTERS, responses=s.AgentSerializer(many=True)
+    )
     def get(self, request: Request, org: str) -> Response:
         wanted = {name: request.query_params.get(name, "") for name in ("q", "state", "runtime")}
         return self.page(find_agents(self.access, **wanted), s.AgentSerializer)
@@ -112,7 +114,7 @@ class Events(AgentView):
     serializer_class = s.EventSerializer
     pagination_class = EventPages
 
-    @extend_schema(operation_id="agents_events")
+    @extend_schema(operation_id="agents_events", responses=s.EventSerializer(many=True))
     def get(self, request: Request, org: str, agt: str) -> Response:
         """The timeline, newest first."""
         return self.page(events_of(self.agent()), s.EventSerializer)

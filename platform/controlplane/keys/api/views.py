@@ -15,7 +15,7 @@ class Keys(OrganisationView):
     serializer_class = s.KeySerializer
     needs = {"GET": "keys:read", "POST": "keys:write"}
 
-    @extend_schema(operation_id="keys_list")
+    @extend_schema(operation_id="keys_list", responses=s.KeySerializer(many=True))
     def get(self, request: Request, org: str) -> Response:
         return self.page(Key.objects.of(self.access.organisation), s.KeySerializer)
 

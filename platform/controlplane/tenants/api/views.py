@@ -73,7 +73,7 @@ class Organisations(ApiView):
     queryset = Organisation.objects.all()
     serializer_class = s.OrganisationSerializer
 
-    @extend_schema(operation_id="organisations_list")
+    @extend_schema(operation_id="organisations_list", responses=s.OrganisationSerializer(many=True))
     def get(self, request: Request) -> Response:
         """The organisations this token can reach: its own."""
         access = self.enter(request, token_of(request).organisation_id, "org:read")
@@ -86,17 +86,20 @@ class OneOrganisation(OrganisationView):
     serializer_class = s.OrganisationSerializer
     needs = {"GET": "org:read", "PATCH": "org:write"}
 
+    def answer(self, organisation: Organisation) -> Response:
+        data = s.OrganisationSerializer(organisation).data
+        return Response(data, headers={"ETag": organisation.etag})
+
     @extend_schema(operation_id="organisations_get")
     def get(self, request: Request, org: str) -> Response:
-        return Response(s.OrganisationSerializer(self.access.organisation).data)
+        return self.answer(self.access.organisation)
 
     @extend_schema(operation_id="organisations_patch", request=s.OrganisationPatch)
     def patch(self, request: Request, org: str) -> Response:
         body = self.read(request, s.OrganisationPatch)
-        organisation = (
-            rename_organisation(self.access, **body) if body else self.access.organisation
-        )
-        return Response(s.OrganisationSerializer(organisation).data)
+        name = body.get("name", self.access.organisation.name)
+        if_match = request.headers.get("If-Match")
+        return self.answer(rename_organisation(self.access, name=name, if_match=if_match))
 
 
 class Tokens(OrganisationView):
@@ -104,7 +107,7 @@ class Tokens(OrganisationView):
     serializer_class = s.TokenSerializer
     needs = {"GET": "tokens:read", "POST": "tokens:write"}
 
-    @extend_schema(operation_id="tokens_list")
+    @extend_schema(operation_id="tokens_list", responses=s.TokenSerializer(many=True))
     def get(self, request: Request, org: str) -> Response:
         return self.page(ApiToken.objects.of(self.access.organisation), s.TokenSerializer)
 

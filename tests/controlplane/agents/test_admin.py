@@ -1,0 +1,150 @@
+"""The operators' pages: they find and nudge, and never edit what a worker owns."""
+
+import pytest
+from django.contrib import admin
+from django.test import Client
+
+from controlplane.agents.models import Agent
+from controlplane.audit.models import AuditEvent
+from controlplane.tenants.models import User
+from provisioner.models import Block, Node
+from tests.controlplane.conftest import VALUE
+from tests.controlplane.looking import everything
+
+pytestmark = pytest.mark.django_db
+
+MODELS = sorted(admin.site._registry, key=lambda model: model._meta.label)
+BACKEND = "django.contrib.auth.backends.ModelBackend"
+
+
+@pytest.fixture(autouse=True)
+def without_collected_files(settings):
+    settings.WHITENOISE_AUTOREFRESH = True
+
+
+@pytest.fixture
+def operator(db) -> Client:
+    user = User.objects.create_superuser("oscar@example.test", "correct horse", name="Oscar")
+    client = Client()
+    client.force_login(user, BACKEND)
+    return client
+
+
+@pytest.fixture
+def rows(agent, key, as_alice, alice_api):
+    """At least one row of everything."""
+    node = Node.objects.create(name="node-1")
+    Block.objects.create(number=1, node=node.name, organisation=as_alice.organisation)
+    for model in MODELS:
+        if not model.objects.exists():
+            model.objects.create(**({"name": "group"} if model.__name__ == "Group" else {}))
+
+
+def address(model, what):
+    return f"/admin/{model._meta.app_label}/{model._meta.model_name}/{what}"
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_every_list_and_search_opens(operator, rows, model):
+    assert operator.get(address(model, "")).status_code == 200
+    assert operator.get(address(model, ""), {"q": "a"}).status_code == 200
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_every_row_opens(operator, rows, model):
+    for row in model.objects.all()[:3]:
+        page = operator.get(address(model, f"{row.pk}/change/"))
+        assert page.status_code == 200
+        assert VALUE not in page.content.decode()
+
+
+READ_ONLY = ["Agent", "Key", "ApiToken", "AuditEvent", "Node", "Block"]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_what_others_own_is_read_only(operator, rows, model):
+    if model.__name__ not in READ_ONLY:
+        assert model.__name__ in {"User", "Organisation", "Group", "EmailAddress"}
+        return
+    row, before = model.objects.first(), everything()
+
+    assert operator.post(address(model, "add/")).status_code == 403
+    changed = operator.post(address(model, f"{row.pk}/change/"), {"status": "running"})
+    assert changed.status_code == 403
+    assert everything() == before
+
+
+def test_an_agents_page_has_no_field_to_type_in(operator, agent):
+    page = operator.get(address(Agent, f"{agent.pk}/change/")).content.decode()
+
+    assert 'name="_save"' not in page
+    assert 'name="status"' not in page
+    assert "scout was created" in page
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+@pytest.mark.parametrize("who", ["nobody", "alice"])
+def test_only_operators_get_in(client, alice, rows, model, who):
+    if who == "alice":
+        client.force_login(alice, BACKEND)
+
+    response = client.get(address(model, ""))
+
+    assert response.status_code == 302
+    assert response["Location"].startswith("/admin/login/")
+
+
+def run(operator, action, *agents):
+    body = {"action": action, "_selected_action": [agent.pk for agent in agents]}
+    return operator.post(address(Agent, ""), body, follow=True)
+
+
+@pytest.mark.parametrize(
+    ("action", "goal", "told"),
+    [
+        ("stop", "stopped", "agent.stopped"),
+        ("start", "running", "agent.started"),
+        ("restart", "running", "agent.restarted"),
+    ],
+)
+def test_actions_are_the_customers_own_under_the_operators_name(
+    operator, agent, action, goal, told
+):
+    page = run(operator, action, agent)
+    after = Agent.objects.get()
+
+    assert "Done for 1 agents." in page.content.decode()
+    assert (after.goal, after.generation) == (goal, agent.generation + 1)
+    row = AuditEvent.objects.get(action=told)
+    assert (row.actor_kind, row.actor_label, row.target) == ("operator", "operator Oscar", agent.pk)
+    assert row.organisation == agent.organisation_id
+    assert agent.events.latest("pk").actor == "operator Oscar"
+
+
+def test_a_refusal_is_told_and_the_others_go_on(operator, agent, as_alice, acme):
+    type(acme).objects.update(paused_reason="The invoice of May is open.")
+
+    page = run(operator, "start", agent).content.decode()
+
+    assert "invoice of May" in page
+    assert "Done for 0 agents." in page
+    assert not AuditEvent.objects.filter(action="agent.started").exists()
+
+
+def test_looking_again_changes_no_wish(operator, agent):
+    before = everything()
+
+    page = run(operator, "reconcile_now", agent)
+
+    assert "Asked the nodes" in page.content.decode()
+    after = everything()
+    assert after["agents_agent"] == before["agents_agent"]
+    assert after["audit_auditevent"] == before["audit_auditevent"]
+
+
+def test_an_unknown_action_does_nothing(operator, agent):
+    before = everything()["agents_agent"]
+    run(operator, "delete_selected", agent)
+    run(operator, "destroy", agent)
+
+    assert everything()["agents_agent"] == before
