@@ -7,6 +7,7 @@ directory, which a running container sees at once; a new mount it would not.
     keys/<agent>/keys.json    {"gateway": ..., "provider_key": ..., "secrets": {...}}
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -48,8 +49,8 @@ class TmpfsKeys:
     def withdraw(self, agent_id: str) -> None:
         folder = self.root / agent_id
         unmount(folder)
-        if folder.exists():
-            shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            folder.rmdir()
 
 
 class SharedMemoryKeys:

@@ -20,7 +20,7 @@ class SettingsForm(ChoosingForm):
         error_messages={"required": "It needs a name."},
         widget=forms.TextInput(attrs={"autocapitalize": "off"}),
     )
-    size = forms.ChoiceField()
+    size = forms.ChoiceField(required=False)
     egress = forms.ChoiceField(
         label="Reach",
         choices=[(slug, f"{title}: {why}") for slug, (title, why, _) in EGRESS.items()],
@@ -36,6 +36,8 @@ class SettingsForm(ChoosingForm):
         egress.whens = {slug: when for slug, (_, _, when) in EGRESS.items()}
         sizes = [size for size in SIZES.values() if size.memory_mb >= runtime.min_memory_mb]
         titled = [(size.slug, f"{size.title}, {memory(size.memory_mb)}") for size in sizes]
+        if self.initial["size"] not in SIZES and agent.release:
+            titled.insert(0, ("", f"As it is, {memory(agent.release.memory_mb)}"))
         size = self.fields["size"]
         assert isinstance(size, forms.ChoiceField)  # noqa: S101  declared above
         size.choices = titled
@@ -49,7 +51,7 @@ def _initial(agent: Agent) -> dict[str, Any]:
     assert release is not None  # noqa: S101  set in the transaction that made the agent
     return {
         "name": agent.name,
-        "provider": release.provider or NONE,
+        "provider": release.provider if release.key_id else NONE,
         "model": release.model,
         "key": release.key_id or "",
         "size": release.size,

@@ -1,11 +1,13 @@
 """Changing an agent and deleting it."""
 
+import re
+
 import pytest
 from django.test import Client
 
 from controlplane.agents.actions import update_agent
 from controlplane.agents.lifecycle import Goal
-from controlplane.agents.models import Agent
+from controlplane.agents.models import Agent, Release
 from controlplane.keys.models import Key
 from controlplane.tenants.access import Access
 
@@ -79,3 +81,21 @@ def test_delete_is_no_link(alice_web: Client, agent: Agent) -> None:
     assert alice_web.get("/acme/agents/heron/delete").status_code == 405
     agent.refresh_from_db()
     assert agent.goal == Goal.RUNNING
+
+
+def test_an_agent_on_the_stand_in_is_shown_as_it_is(alice_web: Client, agent: Agent) -> None:
+    page = alice_web.get(ADDRESS).content.decode()
+
+    assert re.search(r'<option value="none"[^>]*\bselected', page)
+
+
+def test_a_size_that_has_no_name_any_more_is_kept(alice_web: Client, agent: Agent) -> None:
+    Release.objects.filter(agent=agent).update(cpu_millis=123)
+
+    page = alice_web.get(ADDRESS).content.decode()
+    alice_web.post(ADDRESS, wish(agent, size="", name="egret"))
+
+    agent.refresh_from_db()
+    assert "As it is, 512 MB" in page
+    assert agent.release is not None
+    assert (agent.name, agent.release.cpu_millis) == ("egret", 123)

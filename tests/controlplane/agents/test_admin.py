@@ -3,6 +3,7 @@
 import pytest
 from django.contrib import admin
 from django.test import Client
+from django.utils.timezone import now
 
 from controlplane.agents.models import Agent
 from controlplane.audit.models import AuditEvent
@@ -33,7 +34,7 @@ def operator(db) -> Client:
 @pytest.fixture
 def rows(agent, key, as_alice, alice_api):
     """At least one row of everything."""
-    node = Node.objects.create(name="node-1")
+    node = Node.objects.create(name="node-1", heartbeat_at=now())
     Block.objects.create(number=1, node=node.name, organisation=as_alice.organisation)
     for model in MODELS:
         if not model.objects.exists():

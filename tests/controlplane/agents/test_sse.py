@@ -27,8 +27,8 @@ def test_an_event_has_a_name_an_id_and_its_data():
     assert event("line", {"at": 1}, 7) == 'id: 7\nevent: line\ndata: {"at": 1}\n\n'
 
 
-AWKWARD = ["", " ", "a\nb", "\n\n", "data: x", "event: y\n\nid: 9", "🐓", "\u2028\u2029\x85\x0b\x1c",
-           "\x00", '"', "\\n", "<script>"]  # fmt: skip
+AWKWARD = ["", " ", "a\nb", "\n\n", "data: x", "event: y\n\nid: 9", "🐓", "\x00", '"', "\\n",
+           "\u2028\u2029\x85\x0b\x1c", "<script>"]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", AWKWARD)

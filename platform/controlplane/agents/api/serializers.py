@@ -73,8 +73,10 @@ class AgentCreate(StrictSerializer):
 
 class AgentPatch(StrictSerializer):
     name = serializers.CharField(max_length=63, required=False)
-    key = serializers.CharField(max_length=24, required=False)
-    model = serializers.CharField(max_length=100, required=False)
+    key = serializers.CharField(
+        max_length=24, required=False, allow_blank=True, help_text="Empty: the local stand-in."
+    )
+    model = serializers.CharField(max_length=100, required=False, allow_blank=True)
     size = serializers.CharField(max_length=10, required=False, help_text=SIZE_HELP)
     egress = serializers.CharField(max_length=5, required=False, help_text=EGRESS_HELP)
 
