@@ -3,6 +3,7 @@ set up once in a process and each needs it differently."""
 
 import importlib
 import os
+import secrets
 import sys
 import tempfile
 from pathlib import Path
@@ -31,11 +32,13 @@ def on_a_database(name: str) -> results.Result:
         tempfile.TemporaryDirectory(prefix="roost-bench-") as folder,
         backing_services(Path(folder) / "services") as addresses,
     ):
+        (Path(folder) / "static").mkdir()
         os.environ.update(
             {
                 "DATABASE_URL": addresses["DATABASE_URL"],
                 "REDIS_URL": addresses["REDIS_URL"],
                 "DJANGO_SETTINGS_MODULE": "bench.settings",
+                "GATEWAY_SECRET": secrets.token_urlsafe(32),
                 "ROOST_STATE_DIR": folder,
             }
         )

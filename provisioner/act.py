@@ -28,6 +28,8 @@ def carry_out(backend: Backend, lease: Lease, agent: Agent, step: Step) -> Step:
         case Step.NUDGE:
             _bring_back(backend, lease, agent)
             backend.engine.nudge(names.container(agent.pk))
+        case Step.RESTORE:
+            _bring_back(backend, lease, agent)
         case Step.STOP:
             _stop(backend, agent)
             boot.let_go(backend, agent)

@@ -44,7 +44,7 @@ class Crew:
                     if not self._busy[agent_id]:
                         del self._busy[agent_id]
                         return
-                    self._busy[agent_id] = False
+                    self._busy[agent_id], insist = False, True
         except Exception:
             log.exception("pass over %s failed; the sweep tries again", agent_id)
             with self._lock:

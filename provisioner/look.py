@@ -9,7 +9,7 @@ from controlplane.agents.lifecycle import Goal, Status
 from controlplane.agents.models import Agent
 from provisioner import names, networks
 from provisioner.backend import Backend
-from provisioner.engines.base import Container
+from provisioner.engines.base import DOWN, Container
 from provisioner.plan import CRASH_WINDOW, Seen, Wish
 from provisioner.probe import Target
 from runtimes.catalog import CATALOG
@@ -56,6 +56,7 @@ def look(backend: Backend, agent: Agent, patience: float = 0) -> Look:
         status=Status(agent.status),
         overdue=agent.deadline_at is not None and now() > agent.deadline_at,
         held=_held(backend, agent),
+        keyed=backend.keys.token(agent.pk) is not None,
     )
     return Look(wish, seen, crashes, new_ends)
 
@@ -107,7 +108,8 @@ def count_ends(life: str, container: Container | None) -> int:
     more = int(new_ends) - int(old_ends)
     if more > 0:
         return more
-    return 1 if old_start != new_start and old_start else 0
+    # What was down when we last looked had its end counted then.
+    return 1 if old_start not in {new_start, DOWN} else 0
 
 
 def weigh(ends: int, container: Container | None, was_ready: bool) -> float:

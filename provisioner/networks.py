@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 
 from controlplane.agents.models import Agent
+from controlplane.tenants.models import Organisation
 from provisioner import names
 from provisioner.engines.base import NetworkSpec
 from provisioner.models import Address, Block
@@ -105,6 +106,8 @@ def _allocate(agent: Agent) -> Address:
 
 
 def _take(agent: Agent) -> Address:
+    # One at a time in an organisation, or each of its first agents would open a block of its own.
+    Organisation.objects.select_for_update(no_key=True).get(pk=agent.organisation_id)
     blocks = Block.objects.filter(organisation=agent.organisation_id, node=agent.node)
     for block in blocks.select_for_update().order_by("number"):
         taken = set(block.addresses.values_list("host", flat=True))

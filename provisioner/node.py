@@ -13,6 +13,7 @@ from controlplane.agents.models import Agent
 from provisioner import resolver, rounds, watch
 from provisioner.backend import Backend
 from provisioner.crew import Crew
+from provisioner.engines.base import EngineRefused, EngineUnavailable
 from provisioner.guard import GuardError
 from provisioner.workspaces.base import WorkspaceTrouble
 
@@ -23,6 +24,7 @@ ASK = 20.0
 BEAT = 5.0
 COMPARE = 15.0
 HOUSE = 60.0
+EXPECTED = (DatabaseError, WorkspaceTrouble, GuardError, EngineUnavailable, EngineRefused)
 
 
 def run(backend: Backend, stop: threading.Event) -> None:
@@ -79,7 +81,7 @@ def _attempt(name: str, job: Callable[[], object]) -> None:
     """One job's trouble is written down and does not end the node."""
     try:
         job()
-    except (DatabaseError, WorkspaceTrouble, GuardError) as error:
+    except EXPECTED as error:
         log.warning("%s: %s", name, error)
     except Exception:
         log.exception("%s failed", name)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from django.conf import settings
+from django.db import transaction
 from django.utils.timezone import now
 
 from controlplane.agents.lease import Lease
@@ -19,7 +20,7 @@ from provisioner.engines.base import EngineRefused, EngineUnavailable, ImageMiss
 from provisioner.guard import GuardError
 from provisioner.look import Look, recent, spent
 from provisioner.networks import PoolExhausted
-from provisioner.plan import CRASH_BUDGET, Decision
+from provisioner.plan import CRASH_BUDGET, Decision, Step
 from provisioner.report import report
 from provisioner.workspaces.base import WorkspaceForeign, WorkspaceLost, WorkspaceTrouble
 from runtimes.catalog import CATALOG
@@ -45,8 +46,6 @@ def write(lease: Lease, agent: Agent, backend: Backend, found: Look, decision: D
         "life": found.life,
         "crashes": found.crashes,
     }
-    if found.new_ends:
-        _tell_of_ends(agent, found)
     container = found.seen.container
     if decision.status == Status.RUNNING and container is not None:
         columns |= {
@@ -62,22 +61,27 @@ def write(lease: Lease, agent: Agent, backend: Backend, found: Look, decision: D
         columns["purge_at"] = now() + grace
     elif found.wish.goal != Goal.DELETED:
         columns["purge_at"] = None  # it was brought back
-    if agent.due_at is None:
+    if agent.due_at is None and decision.step is not Step.NONE:
         # Should this worker die now, the sweep finds the agent; a settled end clears it.
         columns["due_at"] = now()
-    report(
-        lease,
-        agent,
-        decision.status,
-        reason=decision.reason or (agent.reason if decision.status == agent.status else ""),
-        message=_message(agent, backend, found, decision),
-        deadline_s=(
-            runtime.start_deadline_s + GRACE_BEFORE_START
-            if decision.status in {Status.STARTING, Status.RESTARTING}
-            else None
-        ),
-        **columns,
-    )
+    message = _message(agent, backend, found, decision)
+    with transaction.atomic():
+        report(
+            lease,
+            agent,
+            decision.status,
+            reason=decision.reason or (agent.reason if decision.status == agent.status else ""),
+            message=message,
+            deadline_s=(
+                runtime.start_deadline_s + GRACE_BEFORE_START
+                if decision.status in {Status.STARTING, Status.RESTARTING}
+                else None
+            ),
+            **columns,
+        )
+        if found.new_ends:
+            # Under the fence of the write above: a stale worker tells nothing.
+            _tell_of_ends(agent, found)
 
 
 def _message(agent: Agent, backend: Backend, found: Look, decision: Decision) -> str:

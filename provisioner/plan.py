@@ -20,6 +20,7 @@ class Step(Enum):
     START = auto()  # mount and key again, then start the container that is there
     REPLACE = auto()  # preflight, stop, remove, create
     NUDGE = auto()  # mount and key again, then out of the engine's back-off
+    RESTORE = auto()  # mount and key again beside the container that runs
     STOP = auto()  # for good
     REMOVE = auto()  # container, keys, mount
     WAIT = auto()  # something is under way that needs no help
@@ -44,6 +45,7 @@ class Seen:
     status: Status = Status.PENDING
     overdue: bool = False  # past the deadline of its status
     held: bool = False  # the node still holds its mounts or keys
+    keyed: bool = True  # the node can talk to it
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,8 @@ def _run(wish: Wish, seen: Seen) -> Decision:
         return Decision(coming, Step.START)
     if not container.connected:
         return Decision(coming, Step.REPLACE)
+    if not seen.keyed:
+        return Decision(coming, Step.RESTORE)
     if seen.healthy:
         return Decision(Status.RUNNING, Step.NONE)
     if seen.was_ready:

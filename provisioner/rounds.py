@@ -48,8 +48,11 @@ class Rounds:
             goal=Goal.RUNNING, status__in=[Status.RUNNING, Status.DEGRADED]
         )
         agents = {agent.pk: agent for agent in rows.only("pk", "runtime", "address", "status")}
-        found = [target(self.backend, agent) for agent in agents.values()]
-        answers = self.backend.prober.check([item for item in found if item is not None])
+        found = {agent.pk: target(self.backend, agent) for agent in agents.values()}
+        answers = self.backend.prober.check([item for item in found.values() if item is not None])
+        for agent_id, item in found.items():
+            if item is None:  # its keys are gone from this node: bring them again
+                self.crew.nudge(agent_id, insist=True)
         well = [agent_id for agent_id, answered in answers.items() if answered]
         for agent_id, answered in answers.items():
             self.unanswered[agent_id] = 0 if answered else self.unanswered[agent_id] + 1

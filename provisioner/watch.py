@@ -9,6 +9,7 @@ import threading
 import time
 
 from django.conf import settings
+from django.db import connection
 
 from controlplane.agents.lifecycle import Goal, Status
 from controlplane.agents.models import Agent
@@ -31,12 +32,13 @@ def follow(backend: Backend, crew: Crew, stop: threading.Event) -> None:
     while not stop.is_set():
         try:
             compare(backend, crew)
+            connection.close()  # the stream may say nothing for hours
             for event in backend.engine.events(mine, since):
+                if stop.is_set():
+                    return
                 since = event.at or since
                 if event.action.split(":")[0] in TELLING and event.agent_id:
                     crew.nudge(event.agent_id, insist=True)
-                if stop.is_set():
-                    return
         except (EngineUnavailable, EngineRefused) as error:
             log.warning("engine away: %s", error)
             _nudge_running(crew)

@@ -71,7 +71,7 @@ class CreateForm(ChoosingForm):
         super().__init__(access, CATALOG.values(), *args, initial=initial, **kwargs)
         if settings.ROOST_STANDIN_URL and not self.keys:
             # Nothing to choose yet, and one choice that works at once.
-            self.initial |= {"provider": NONE, "egress": "none"}
+            self.initial = {**self.initial, "provider": NONE, "egress": "none"}
 
     def more_keys(self) -> list[tuple[str, str]]:
         return [(NEW, "Add a new key…")] if self.access.may("keys:write") else []

@@ -30,6 +30,12 @@ _RANDOM_WORD = re.compile(
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
+def refuse_known_secret(text: str, field: str) -> None:
+    """Only the known beginnings: for words that may honestly look random, such as a model's."""
+    if _KNOWN_SECRET.search(text):
+        raise LooksLikeSecret(field)
+
+
 def refuse_secret(text: str, field: str = "name") -> None:
     """Raises LooksLikeSecret for text shaped like a credential."""
     if _KNOWN_SECRET.search(text) or _RANDOM_WORD.search(text):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 State = Literal["created", "running", "restarting", "paused", "exited", "dead"]
+DOWN = "-"  # in the place of a start, in Container.life
 
 
 class EngineUnavailable(Exception):
@@ -99,8 +100,9 @@ class Container:
 
     @property
     def life(self) -> str:
-        """Changes with every start and every end."""
-        return f"{self.id[:12]} {self.started_at} {self.ends}"
+        """Changes with every start and every end. While it is down it names no start, so that the
+        next start is not taken for another end."""
+        return f"{self.id[:12]} {self.started_at if self.up else DOWN} {self.ends}"
 
 
 @dataclass(frozen=True)

@@ -63,9 +63,7 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def as_node(state: Path) -> override_settings:
     """The settings of this installation, for a block; no test elsewhere may see them."""
-    return override_settings(
-        **NODE_SETTINGS, ROOST_STATE_DIR=state, ROOST_KEYS_DIR=state / "keys"
-    )
+    return override_settings(**NODE_SETTINGS, ROOST_STATE_DIR=state, ROOST_KEYS_DIR=state / "keys")
 
 
 @pytest.fixture(scope="session")

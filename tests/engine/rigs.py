@@ -118,7 +118,9 @@ class DockerRig:
 
     def kill_main(self, name: str) -> None:
         init = self.engine._api.inspect_container(name)["State"]["Pid"]
-        found = subprocess.run(["pgrep", "-P", str(init)], capture_output=True, text=True, check=True)
+        found = subprocess.run(
+            ["pgrep", "-P", str(init)], capture_output=True, text=True, check=True
+        )
         os.kill(int(found.stdout.split()[0]), signal.SIGKILL)
 
     def keep_failing(self, name: str) -> None:

@@ -112,7 +112,9 @@ def test_no_capability_no_new_privilege_a_filter(acme_box, who):
     status = acme_box.run("cat", f"/proc/{who}/status").said
     found = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
 
-    assert {found[name] for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {"0" * 16}
+    assert {found[name] for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {
+        "0" * 16
+    }
     assert (found["NoNewPrivs"], found["Seccomp"]) == ("1", "2")
     assert found["Uid"].split() == ["10001"] * 4
     assert found["Gid"].split() == ["10001"] * 4
@@ -122,7 +124,10 @@ def test_the_32_bit_door_is_closed(acme_box):
     """Through its socketcall a filter of `socket` alone is walked around."""
     assert platform.machine() == "x86_64", "Write this test for your processor's second ABI."
     free = subprocess.run(
-        ["/usr/bin/env", "python3", "-c", THIRTY_TWO_BIT], capture_output=True, text=True, check=True
+        ["/usr/bin/env", "python3", "-c", THIRTY_TWO_BIT],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert int(free.stdout) > 2, "the probe itself does not work"
 

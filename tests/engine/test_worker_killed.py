@@ -129,6 +129,12 @@ def expected(agent: Agent, status: str) -> dict[str, object]:
     }
 
 
+def proven(deeds: dict[str, list[str]]) -> set[str]:
+    """What need not be gone through once more; a start needs its stop."""
+    both = {"stop", "start"}
+    return ({"restart"} & deeds.keys()) | (both if both <= deeds.keys() else set())
+
+
 def test_killed_before_every_deed(worker, mine, as_alice, tiny, vault):
     """Birth, restart, stop, start and death of one agent after the other, each pass one deed
     further than the last one's, until all five come to their end."""
@@ -145,6 +151,8 @@ def test_killed_before_every_deed(worker, mine, as_alice, tiny, vault):
     for last in range(1, MOST):
         agent = born(as_alice, tiny, vault, last)
         for name, status, wish in life:
+            if name in proven(deeds):
+                continue
             wish(agent)
             if name not in deeds:
                 lived = worker.one_pass(agent, last)

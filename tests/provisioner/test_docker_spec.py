@@ -116,7 +116,9 @@ def test_nothing_a_customer_can_choose_widens_it(agent, release, cores):
     assert {(m["Type"], m["Target"], m["ReadOnly"]) for m in host["Mounts"]} == {
         ("bind", "/workspace", False), ("bind", "/roost/id", True), ("bind", "/roost/keys", True),
     }  # fmt: skip
-    assert all(option.startswith("rw,noexec,nosuid,nodev,size=") for option in host["Tmpfs"].values())
+    assert all(
+        option.startswith("rw,noexec,nosuid,nodev,size=") for option in host["Tmpfs"].values()
+    )
     assert set(host["Tmpfs"]) == {"/tmp", "/run/agent"}
     assert list(found["NetworkingConfig"]["EndpointsConfig"]) == ["roost-golden-00000"]
     assert host["NetworkMode"] == "roost-golden-00000"

@@ -108,7 +108,9 @@ def test_without_any_upstream_it_says_that_it_failed(policy, upstreams):
     assert answer.header.rcode == RCODE.SERVFAIL
 
 
-@pytest.mark.parametrize("noise", [b"", b"\0", b"\xff" * 12, b"\0" * 11, b"\x12\x34" + b"\xc0" * 40])
+@pytest.mark.parametrize(
+    "noise", [b"", b"\0", b"\xff" * 12, b"\0" * 11, b"\x12\x34" + b"\xc0" * 40]
+)
 def test_noise_ends_nothing(policy, noise, capfd):
     with server(AgentResolver([]), "127.0.0.1", 0) as port:
         with socket.socket(type=socket.SOCK_DGRAM) as one:

@@ -99,8 +99,9 @@ def update_agent(
         if if_match is not None and if_match not in {agent.etag, "*"}:
             raise AgentChanged
         current = _release(agent)
-        if name is not None and name != agent.name:
-            _rename(access.actor, agent, name)
+        renamed = name is not None and name != agent.name
+        if renamed:
+            _rename(access.actor, agent, name or "")
         chosen = current.key if key is None else find_key(organisation, key)
         same_provider = chosen and current.key and chosen.provider == current.key.provider
         spec = check_settings(
@@ -111,11 +112,13 @@ def update_agent(
             disk_gib=current.disk_gib,
             egress=egress or current.egress,
         )
-        if _differs(current, spec):
+        respecified = _differs(current, spec)
+        if respecified:
             _refuse_over_limits(organisation, spec, replacing=current)
             _new_release(agent, spec, access.actor)
             _note(access.actor, agent, "changed", f"Release {_release(agent).number} was made")
-        _wish(agent)
+        if renamed or respecified:
+            _wish(agent)
     return agent
 
 

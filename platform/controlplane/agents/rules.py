@@ -8,7 +8,7 @@ from django.conf import settings
 from controlplane.agents.errors import ImpossibleName, ImpossibleSetting, UnknownRuntime
 from controlplane.agents.sizes import DISK_GIB, SIZES, Size
 from controlplane.keys.models import Key
-from controlplane.keys.rules import refuse_secret
+from controlplane.naming import refuse_known_secret, refuse_secret
 from runtimes.catalog import CATALOG, Runtime
 
 STANDIN_MODEL = "standin"
@@ -92,6 +92,7 @@ def _model(runtime: Runtime, key: Key | None, model: str) -> str:
         return STANDIN_MODEL
     known = runtime.providers[key.provider].models
     model = model or (known[0] if known else "")
+    refuse_known_secret(model, "model")
     if not MODEL.fullmatch(model):
         raise ImpossibleSetting(
             "model", "Name the model as its provider does, such as claude-sonnet-4-5."

@@ -1,8 +1,35 @@
+from typing import Any
+
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.http import HttpRequest
 
+from controlplane.audit.actor import Actor
+from controlplane.audit.record import record
 from controlplane.tenants.models import ApiToken, Membership, Organisation, User
+
+
+class AuditedAdmin(admin.ModelAdmin[Any]):
+    """What operators change here is in the audit log like everything else: fields, not values."""
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        super().save_related(request, form, formsets, change)
+        noun, target = self.opts.model_name, form.instance
+        actor = Actor("operator", str(request.user.pk), f"operator {request.user}", _ip(request))
+        members = [str(row) for formset in formsets for row in formset.changed_objects or ()]
+        record(
+            actor,
+            f"{noun}.{'edited' if change else 'made'}",
+            str(target.pk),
+            organisation=target.pk if isinstance(target, Organisation) else "",
+            label=str(target),
+            data={"fields": sorted(form.changed_data), "related": members},
+        )
+
+
+def _ip(request: HttpRequest) -> str | None:
+    address: str | None = request.META.get("REMOTE_ADDR")
+    return address
 
 
 class MembershipInline(admin.TabularInline[Membership, Organisation]):
@@ -13,7 +40,7 @@ class MembershipInline(admin.TabularInline[Membership, Organisation]):
 
 
 @admin.register(Organisation)
-class OrganisationAdmin(admin.ModelAdmin[Organisation]):
+class OrganisationAdmin(AuditedAdmin):
     list_display = ["name", "slug", "id", "agent_limit", "memory_mb_limit", "paused_reason"]
     search_fields = ["name", "slug", "id"]
     readonly_fields = ["id", "created_at"]
@@ -21,7 +48,7 @@ class OrganisationAdmin(admin.ModelAdmin[Organisation]):
 
 
 @admin.register(User)
-class UserAdmin(DjangoUserAdmin[User]):
+class UserAdmin(AuditedAdmin, DjangoUserAdmin[User]):
     list_display = ["email", "name", "is_staff", "is_active", "last_login"]
     search_fields = ["email", "name"]
     ordering = ["email"]

@@ -1,7 +1,9 @@
 """The operators' pages: they find and nudge, and never edit what a worker owns."""
 
 import pytest
+from allauth.account.models import EmailAddress
 from django.contrib import admin
+from django.contrib.auth.models import Group
 from django.test import Client
 from django.utils.timezone import now
 
@@ -36,9 +38,9 @@ def rows(agent, key, as_alice, alice_api):
     """At least one row of everything."""
     node = Node.objects.create(name="node-1", heartbeat_at=now())
     Block.objects.create(number=1, node=node.name, organisation=as_alice.organisation)
-    for model in MODELS:
-        if not model.objects.exists():
-            model.objects.create(**({"name": "group"} if model.__name__ == "Group" else {}))
+    Group.objects.create(name="operators")
+    EmailAddress.objects.create(user=as_alice.user, email="alice@example.test")
+    assert all(model.objects.exists() for model in MODELS)
 
 
 def address(model, what):

@@ -12,7 +12,8 @@ from controlplane.agents.api.streams import CUT_OFF
 from controlplane.api.models import IdempotencyRecord
 from tests.controlplane.agents.gateways import DONE, FakeGateway, serving
 
-pytestmark = pytest.mark.django_db
+# What is kept for a retry is written by another thread than the request's.
+pytestmark = pytest.mark.django_db(transaction=True)
 
 ONCE = {"Idempotency-Key": "say-it-once"}
 STREAM = {"Accept": "text/event-stream"}
@@ -193,7 +194,6 @@ def test_who_left_in_the_middle_does_not_say_it_again(gateway, say):
     assert len(gateway.heard) == 1
 
 
-@pytest.mark.django_db(transaction=True)
 def test_ten_at_once_say_it_once(gateway, say):
     gateway.hold = threading.Event()
 
@@ -224,7 +224,7 @@ def test_history_and_conversations_are_passed_on(gateway, alice_api, agent):
 
     assert alice_api.get(f"{path}/messages", {"conversation": "a b/c?d"}).json()["messages"] == []
     assert alice_api.get(f"{path}/conversations").json() == {"conversations": []}
-    assert gateway.asked[0].endswith("/messages?conversation=a%20b%2Fc%3Fd")
+    assert gateway.asked[0].endswith("/messages?conversation=a+b%2Fc%3Fd")
 
 
 def test_log_lines_are_passed_on(gateway, alice_api, agent):

@@ -114,6 +114,24 @@ def test_a_stopped_agent_stays_stopped(as_alice, agent):
     assert update_agent(as_alice, agent, size="medium").goal == "stopped"
 
 
+def test_an_agent_of_a_size_that_is_sold_no_more_keeps_it(as_alice, agent):
+    agent.releases.update(memory_mb=768, cpu_millis=300)
+
+    changed = update_agent(as_alice, agent, name="ranger", model="claude-x")
+
+    assert (changed.name, changed.release.memory_mb, changed.release.size) == (
+        "ranger",
+        768,
+        "custom",
+    )
+
+
+def test_an_agent_whose_key_was_revoked_can_still_be_renamed(as_alice, agent, key):
+    revoke_key(as_alice, key)
+
+    assert update_agent(as_alice, agent, name="ranger").name == "ranger"
+
+
 def test_a_deleted_agent_takes_no_changes(as_alice, agent):
     delete_agent(as_alice, agent)
     before = everything()

@@ -66,6 +66,13 @@ def test_every_act_writes_one_row_with_who_and_what(as_alice, agent, key, action
     assert row.target_label
 
 
+def test_bringing_an_agent_back_is_told(as_alice, agent):
+    agents.delete_agent(as_alice, agent)
+    agents.restore_agent(as_alice, agent)
+
+    assert AuditEvent.objects.filter(action="agent.restored", target=agent.pk).count() == 1
+
+
 def test_revoking_a_token_twice_is_told_once(as_alice):
     token, _ = tenants.issue_token(as_alice, name="b")
     for _ in range(2):
@@ -85,7 +92,15 @@ def test_no_action_was_forgotten_above():
 
     assert verbs == {
         *("create_agent", "update_agent", "start_agent", "stop_agent", "restart_agent"),
-        *("delete_agent", "find_key", "add_key", "rotate_key", "revoke_key", "issue_token"),
+        *(
+            "delete_agent",
+            "restore_agent",
+            "find_key",
+            "add_key",
+            "rotate_key",
+            "revoke_key",
+            "issue_token",
+        ),
         *("revoke_token", "create_organisation", "rename_organisation"),
     }
 

@@ -35,8 +35,6 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-
-
 def take_all_memory(*_):
     kept = []
     while True:

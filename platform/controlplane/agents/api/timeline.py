@@ -11,10 +11,10 @@ from rest_framework.request import Request
 from controlplane.agents import sse
 from controlplane.agents.api import serializers as s
 from controlplane.agents.api.streams import EventStreamRenderer, StreamingAgentView
-from controlplane.agents.feed import feed
+from controlplane.agents.feed import OVERLAP, feed
 from controlplane.agents.models import Agent, Event
-from controlplane.agents.pool import in_pool
 from controlplane.api.schema import EVENT_STREAM, last_event_id
+from controlplane.database import from_async
 from controlplane.errors import Invalid
 from controlplane.tenants.access import Access
 
@@ -47,11 +47,13 @@ async def timeline(
     """Events after `last`, a number of an event; None is the newest there is."""
     async with feed.listen(agent.pk) as news:
         if last is None:
-            last = await in_pool(lambda: _newest(agent))
+            last = await from_async(_newest)(agent)
+        seen = await from_async(_just_before)(agent, last)
         yield ": listening\n\n"
-        while await in_pool(lambda: _may_listen(access, agent)):
-            for row in await in_pool(lambda after=last: _after(agent, after)):  # type: ignore[misc]
-                last = row.pk
+        while await from_async(_may_listen)(access, agent):
+            for row in await from_async(_unseen)(agent, last, seen):
+                last = max(last, row.pk)
+                seen = {number for number in seen if number > last - OVERLAP} | {row.pk}
                 yield sse.event(row.kind, s.EventSerializer(row).data, row.pk)
             try:
                 await asyncio.wait_for(news.get(), recheck)
@@ -77,5 +79,12 @@ def _newest(agent: Agent) -> int:
     return agent.events.order_by("-id").values_list("id", flat=True).first() or 0
 
 
-def _after(agent: Agent, event_id: int) -> list[Event]:
-    return list(agent.events.filter(id__gt=event_id).order_by("id")[:500])
+def _just_before(agent: Agent, last: int) -> set[int]:
+    rows = agent.events.filter(id__gt=last - OVERLAP, id__lte=last)
+    return set(rows.values_list("id", flat=True))
+
+
+def _unseen(agent: Agent, last: int, seen: set[int]) -> list[Event]:
+    """Numbers are given before transactions end: a smaller one may appear after a larger one."""
+    rows = agent.events.filter(id__gt=last - OVERLAP).exclude(id__in=seen)
+    return list(rows.order_by("id")[:500])

@@ -1,0 +1,157 @@
+"""The node's own workers: never two passes at once for one agent, and no news is lost."""
+
+import threading
+import time
+
+import pytest
+
+from provisioner import crew as crew_module
+from provisioner.crew import Crew
+
+
+class Passes:
+    """In the place of reconcile.py: each pass waits until it is let go."""
+
+    def __init__(self) -> None:
+        self.began: list[str] = []
+        self.at_once = self.most_at_once = 0
+        self.go = threading.Semaphore(0)
+        self.refusals = 0
+        self._lock = threading.Lock()
+
+    def __call__(self, agent_id: str, backend: object) -> bool:
+        with self._lock:
+            self.began.append(agent_id)
+            if self.refusals:
+                self.refusals -= 1
+                return False
+            self.at_once += 1
+            self.most_at_once = max(self.most_at_once, self.at_once)
+        assert self.go.acquire(timeout=10)
+        with self._lock:
+            self.at_once -= 1
+        return True
+
+
+@pytest.fixture
+def passes(monkeypatch) -> Passes:
+    made = Passes()
+    monkeypatch.setattr(crew_module, "reconcile", made)
+    monkeypatch.setattr(crew_module, "RETRY_AFTER", 0.01)
+    return made
+
+
+@pytest.fixture
+def crew(passes):
+    made = Crew(backend=None)
+    yield made
+    for _ in range(100):
+        passes.go.release()
+    made.stop()
+
+
+def until(check) -> None:
+    end = time.monotonic() + 5
+    while not check():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def idle(crew) -> bool:
+    return crew._busy == {}
+
+
+def test_a_nudge_is_a_pass(crew, passes):
+    crew.nudge("a")
+    passes.go.release()
+
+    until(lambda: idle(crew))
+    assert passes.began == ["a"]
+
+
+def test_nudges_during_a_pass_are_no_second_one(crew, passes):
+    crew.nudge("a")
+    until(lambda: passes.at_once == 1)
+    for _ in range(10):
+        crew.nudge("a")
+    passes.go.release()
+
+    until(lambda: idle(crew))
+    assert passes.began == ["a"]
+
+
+def test_news_during_a_pass_is_one_more_pass_afterwards(crew, passes):
+    crew.nudge("a")
+    until(lambda: passes.at_once == 1)
+    for _ in range(10):
+        crew.nudge("a", insist=True)
+        crew.nudge("a")
+    passes.go.release(2)
+
+    until(lambda: idle(crew))
+    assert passes.began == ["a", "a"]
+    assert passes.most_at_once == 1
+
+
+def test_news_waits_for_another_worker_to_let_go(crew, passes):
+    passes.refusals = 5
+    crew.nudge("a", insist=True)
+    passes.go.release()
+
+    until(lambda: idle(crew))
+    assert passes.began == ["a"] * 6
+
+
+def test_news_during_a_pass_waits_for_another_worker_too(crew, passes):
+    crew.nudge("a")
+    until(lambda: passes.at_once == 1)
+    crew.nudge("a", insist=True)
+    passes.refusals = 3
+    passes.go.release(2)
+
+    until(lambda: idle(crew))
+    assert passes.began == ["a"] * 5
+
+
+def test_without_news_an_agent_that_is_held_is_left_to_the_sweep(crew, passes):
+    passes.refusals = 5
+    crew.nudge("a")
+
+    until(lambda: idle(crew))
+    assert passes.began == ["a"]
+
+
+def test_an_agent_that_is_held_for_ever_is_left_to_the_sweep(crew, passes):
+    passes.refusals = 1000
+    crew.nudge("a", insist=True)
+
+    until(lambda: idle(crew))
+    assert len(passes.began) == crew_module.RETRIES
+
+
+def test_as_many_at_once_as_there_are_hands(crew, passes):
+    for number in range(20):
+        crew.nudge(f"a{number}")
+    until(lambda: passes.at_once == crew_module.HANDS)
+    passes.go.release(20)
+
+    until(lambda: idle(crew))
+    assert passes.most_at_once == crew_module.HANDS
+    assert sorted(passes.began) == sorted(f"a{number}" for number in range(20))
+
+
+def test_a_pass_that_fails_keeps_nobody_from_the_next(crew, passes, monkeypatch, caplog):
+    def broken(agent_id: str, backend: object) -> bool:
+        raise RuntimeError("a mistake of ours")
+
+    monkeypatch.setattr(crew_module, "reconcile", broken)
+    crew.nudge("a")
+    until(lambda: idle(crew))
+    assert "pass over a failed" in caplog.text
+    monkeypatch.setattr(crew_module, "reconcile", passes)
+
+    crew.nudge("a")
+    passes.go.release()
+
+    until(lambda: idle(crew))
+    assert passes.began == ["a"]
