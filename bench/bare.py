@@ -5,14 +5,12 @@ What it stands on (disk, keys, network) is made before the clock starts.
 
 import os
 import secrets
-import signal
-import subprocess
-import time
 from dataclasses import dataclass
-from pathlib import Path
+from ipaddress import IPv4Network
 from typing import Any
 
 import docker
+
 from bench.installation import Stuck
 from controlplane import ids
 from controlplane.agents.models import Agent
@@ -47,7 +45,7 @@ class Bare:
         backend.keys.deliver(twin.pk, keys)
         spec = _spec(backend, twin, like)
         assert spec.address is not None
-        api = docker.APIClient(version="auto", timeout=60)
+        api = docker.APIClient(version="auto", timeout=60, **docker.utils.kwargs_from_env())
         arguments = container_arguments(api, spec, os.cpu_count() or 1)
         return cls(api, arguments, Target(twin.pk, runtime, spec.address, token), backend)
 
@@ -70,19 +68,6 @@ class Bare:
         self.backend.workspaces.destroy(self.target.agent_id)
 
 
-def kill_main_process(container: str) -> None:
-    """SIGKILL to what the engine's init runs; returns when it is gone."""
-    argv = ["docker", "inspect", "-f", "{{.State.Pid}}", container]
-    init = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.strip()
-    children = Path(f"/proc/{init}/task/{init}/children").read_text().split()
-    if not children:
-        raise Stuck(f"{container} has no main process.")
-    main = int(children[0])
-    os.kill(main, signal.SIGKILL)
-    while Path(f"/proc/{main}").exists():
-        time.sleep(0.001)
-
-
 def _spec(backend: Backend, twin: Agent, like: Agent) -> ContainerSpec:
     placed, release = networks.find(like), like.release
     assert placed is not None
@@ -94,7 +79,7 @@ def _spec(backend: Backend, twin: Agent, like: Agent) -> ContainerSpec:
         workspace=backend.workspaces.ensure(twin.pk, release.disk_gib, made=False),
         keys_dir=backend.keys.directory(twin.pk),
         network=placed.network.name,
-        address=str(networks.ipaddress.IPv4Network(subnet)[LAST_HOST]),
+        address=str(IPv4Network(subnet)[LAST_HOST]),
         dns=backend.dns,
     )
     spec = container_spec(twin, release, CATALOG[like.runtime], place)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from controlplane.agents.actions import create_agent
+from controlplane.agents.lifecycle import Status
 from controlplane.agents.models import Agent
 from controlplane.audit.actor import SYSTEM
 from controlplane.tenants.access import Access, of_member
@@ -27,11 +28,15 @@ def tenant(slug: str, agents: int) -> Access:
 def settle(backend: Backend, count: int) -> None:
     """Create agents until there are `count`, and bring each to where it stays."""
     have = Agent.objects.count()
-    for number, access in enumerate(_tenants(have, count)):
+    for number, access in enumerate(_tenants(have, count), have):
         agent = create_agent(access, name=f"a{number}", runtime="hermes", disk_gib=1, egress="none")
         reconcile(agent.pk, backend)
-    unsettled = [agent.pk for agent in Agent.objects.all() if not agent.settled]
-    assert not unsettled, f"{len(unsettled)} agents did not settle"
+    check_settled()
+
+
+def check_settled() -> None:
+    unsettled = [agent for agent in Agent.objects.all() if agent.status != Status.RUNNING]
+    assert not unsettled, f"{len(unsettled)} agents do not run, such as {unsettled[0].message}"
 
 
 def _tenants(have: int, count: int) -> Iterator[Access]:

@@ -16,6 +16,7 @@ from typing import Any
 
 import httpx
 
+from bench import containers
 from deploy.local import credentials, network
 from deploy.local.layout import REPOSITORY, from_environ
 from deploy.local.up import product
@@ -26,6 +27,7 @@ PLACE = {
     "ROOST_NETWORK_POOL": "10.216.0.0/16",
 }
 COMMAND_S = 1800  # the images may be missing
+PATIENCE_S = 120
 POLL = 0.05  # seconds between two questions, to the API and to an agent alike
 
 
@@ -87,10 +89,21 @@ class Installation:
         body = {"name": name, "runtime": "hermes", "disk_gib": 1, "egress": "none"}
         return str(self.api("POST", "/agents", json=body)["id"])
 
+    def insist(self, method: str, path: str, **options: Any) -> Any:
+        """Like `api`, asked again while some part is on its way back. Raises Stuck."""
+        found: list[Any] = []
+
+        def ask() -> bool:
+            found.append(self.api(method, path, **options))
+            return True
+
+        wait(ask, PATIENCE_S, f"an answer to {method} {path}")
+        return found[0]
+
     def delete(self, agent_id: str) -> None:
         """Waits until its container is gone too."""
-        self.api("DELETE", f"/agents/{agent_id}")
-        wait(lambda: not containers(f"roost.agent={agent_id}"), 60, "a deletion")
+        self.insist("DELETE", f"/agents/{agent_id}")
+        wait(lambda: not containers.labelled("roost.agent", agent_id), 60, "a deletion")
 
     def supervisor(self, verb: str, *programs: str) -> str:
         config = str(self.state / "supervisord.conf")
@@ -116,11 +129,6 @@ def running() -> Iterator[Installation]:
     finally:
         installation.command("clean", "--yes")
         shutil.rmtree(state, ignore_errors=True)
-
-
-def containers(label: str) -> list[str]:
-    argv = ["docker", "ps", "-aq", "--filter", f"label={label}"]
-    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split()
 
 
 def wait(check: Callable[[], bool], seconds: float, what: str) -> None:

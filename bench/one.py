@@ -45,13 +45,17 @@ def on_a_database(name: str) -> results.Result:
         django.setup()
         from django.core.management import call_command
         from django.db import connections
+        from django.db.backends.postgresql.base import DatabaseWrapper
 
         call_command("migrate", verbosity=0)
         try:
             result: results.Result = importlib.import_module(f"bench.{name}").measure()
         finally:
-            connections["default"].close()
-            connections["default"].close_pool()
+            # Before the server goes: a pool would try to reach it again.
+            database = connections["default"]
+            assert isinstance(database, DatabaseWrapper)
+            database.close()
+            database.close_pool()
         return result
 
 

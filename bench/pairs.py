@@ -20,9 +20,7 @@ class Pair:
         return self.whole / self.bare
 
 
-def alternate(
-    bare: Callable[[], float], whole: Callable[[], float], count: int
-) -> Iterator[Pair]:
+def alternate(bare: Callable[[], float], whole: Callable[[], float], count: int) -> Iterator[Pair]:
     """Who goes first changes every time: the second may find things warm."""
     for number in range(count):
         if number % 2:

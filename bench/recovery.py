@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 
 from bench import pairs, results
-from bench.bare import Bare, kill_main_process
+from bench.bare import Bare
+from bench.containers import kill_main_process
 from bench.installation import Installation, wait
 from bench.pairs import Pair
 from bench.results import Figure, Result
@@ -56,7 +57,9 @@ def measure(installation: Installation, count: int = PAIRS) -> Result:
         running = list(pairs.alternate(bare, whole, count))
     finally:
         alone.remove()
-    health = [Pair(pair.bare, took, pair.load) for pair, took in zip(running, answered, strict=True)]
+    health = [
+        Pair(pair.bare, took, pair.load) for pair, took in zip(running, answered, strict=True)
+    ]
     figures = [
         Figure("kill -9 to status running / engine alone", pairs.ratio(running), TARGET),
         Figure("kill -9 to health answer / engine alone", pairs.ratio(health), TARGET),
@@ -79,9 +82,7 @@ class Steady:
         time.sleep(max(0.0, up + STEADY_S - time.monotonic()))
 
 
-def _kill_whole(
-    backend: Backend, installation: Installation, agent: Agent
-) -> tuple[float, float]:
+def _kill_whole(backend: Backend, installation: Installation, agent: Agent) -> tuple[float, float]:
     """Seconds to the health answer, and to `running`, which it must have left in between."""
     target = look.target(backend, Agent.objects.get(pk=agent.pk))
     assert target is not None

@@ -49,11 +49,11 @@ def _passes(lease: Lease, backend: Backend) -> None:
     waiting, last = False, Step.NONE
     for _ in range(LOOKS):
         agent = load(lease.agent_id)
-        if _purge_due(agent):
-            purge(agent, backend)
-            return
         patience = min(SLICE, backend.patience) if waiting else 0
         try:
+            if _purge_due(agent):
+                purge(agent, backend)
+                return
             found = look(backend, agent, patience)
             decision = decide(found.wish, found.seen)
             write(lease, agent, backend, found, decision)

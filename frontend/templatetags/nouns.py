@@ -33,6 +33,7 @@ CONDITIONS = {
     "Ready": "Answers",
     "WorkspaceMounted": "Workspace mounted",
     "KeysDelivered": "Keys delivered",
+    "ImagePresent": "Image on the node",
     "EngineReachable": "Engine reachable",
 }
 

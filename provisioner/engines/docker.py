@@ -15,10 +15,8 @@ from functools import cached_property
 from typing import Any
 
 import docker
-from docker.errors import APIError, DockerException, ImageNotFound, NotFound
+from docker.errors import APIError, ImageNotFound, NotFound
 from docker.types import IPAMConfig, IPAMPool
-from requests.exceptions import RequestException
-from urllib3.exceptions import HTTPError
 
 from provisioner.engines.base import (
     Bind,
@@ -27,12 +25,12 @@ from provisioner.engines.base import (
     ContainerSpec,
     EngineEvent,
     EngineRefused,
-    EngineUnavailable,
     ImageMissing,
     LogLine,
     NetworkSpec,
 )
 from provisioner.engines.docker_logs import engine_time, pieces, whole_lines
+from provisioner.engines.docker_reading import container, filters, summary, translated
 from provisioner.engines.docker_spec import container_arguments, helper_arguments
 
 TIMEOUT = 30  # seconds for one call; stops add their grace
@@ -40,20 +38,6 @@ SILENCE = 15  # seconds without a line before a follower looks up
 STARTS_AT_ONCE = 3
 KEEP_UP = {"Name": "unless-stopped"}
 STAY_DOWN = {"Name": "no"}
-
-
-@contextlib.contextmanager
-def translated() -> Iterator[None]:
-    """Turn the SDK's exceptions into the two kinds our callers tell apart."""
-    try:
-        yield
-    except ImageNotFound as error:
-        raise ImageMissing(str(error.explanation or error)) from error
-    except APIError as error:
-        # It answered, if only with 500: that is a no, not silence.
-        raise EngineRefused(str(error.explanation or error)) from error
-    except (RequestException, DockerException, HTTPError, OSError) as error:
-        raise EngineUnavailable(f"Docker does not answer: {error}") from error
 
 
 class DockerEngine:
@@ -82,12 +66,12 @@ class DockerEngine:
             seen = self._api.inspect_container(name)
         except NotFound:
             return None
-        return _container(seen)
+        return container(seen)
 
     @translated()
     def containers(self, labels: Mapping[str, str]) -> list[Container]:
-        rows = self._api.containers(all=True, filters=_filters(labels))
-        return [_summary(row) for row in rows]
+        rows = self._api.containers(all=True, filters=filters(labels))
+        return [summary(row) for row in rows]
 
     @translated()
     def ensure_network(self, spec: NetworkSpec) -> None:
@@ -118,7 +102,7 @@ class DockerEngine:
 
     @translated()
     def networks(self, labels: Mapping[str, str]) -> list[str]:
-        return [row["Name"] for row in self._api.networks(filters=_filters(labels))]
+        return [row["Name"] for row in self._api.networks(filters=filters(labels))]
 
     @translated()
     def ensure_created(self, spec: ContainerSpec) -> None:
@@ -269,49 +253,7 @@ class DockerEngine:
 
     def events(self, labels: Mapping[str, str], since: int) -> Iterator[EngineEvent]:
         with translated():
-            filters = _filters(labels) | {"type": "container"}
-            for row in self._api.events(since=since, filters=filters, decode=True):
+            wanted = filters(labels) | {"type": "container"}
+            for row in self._api.events(since=since, filters=wanted, decode=True):
                 agent_id = row["Actor"]["Attributes"].get("roost.agent", "")
                 yield EngineEvent(agent_id, row["Action"], row["time"])
-
-
-def _filters(labels: Mapping[str, str]) -> dict[str, Any]:
-    return {"label": [f"{name}={value}" for name, value in labels.items()]}
-
-
-def _container(seen: Mapping[str, Any]) -> Container:
-    state = seen["State"]
-    labels = seen["Config"]["Labels"] or {}
-    address = _address(seen)
-    return Container(
-        id=seen["Id"],
-        name=seen["Name"].lstrip("/"),
-        agent_id=labels.get("roost.agent", ""),
-        release=int(labels.get("roost.release", 0)),
-        restart=int(labels.get("roost.restart", 0)),
-        state=state["Status"] if state["Status"] != "removing" else "dead",
-        exit_code=state["ExitCode"],
-        out_of_memory=state["OOMKilled"],
-        started_at=state["StartedAt"],
-        restart_count=seen["RestartCount"],
-        address=address,
-        connected=address is not None or state["Status"] != "running",
-    )
-
-
-def _summary(row: Mapping[str, Any]) -> Container:
-    labels = row["Labels"] or {}
-    return Container(
-        id=row["Id"],
-        name=row["Names"][0].lstrip("/"),
-        agent_id=labels.get("roost.agent", ""),
-        release=int(labels.get("roost.release", 0)),
-        restart=int(labels.get("roost.restart", 0)),
-        state=row["State"] if row["State"] != "removing" else "dead",
-        connected=_address(row) is not None or row["State"] != "running",
-    )
-
-
-def _address(seen: Mapping[str, Any]) -> str | None:
-    networks = seen["NetworkSettings"]["Networks"].values()
-    return next((net["IPAddress"] for net in networks if net["IPAddress"]), None)

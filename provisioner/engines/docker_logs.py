@@ -33,7 +33,7 @@ def pieces(response: Any) -> Iterator[Piece]:
 
 
 def whole_lines(found: Iterator[Piece]) -> Iterator[LogLine]:
-    """Pieces put together. A line is whole at its newline, or when the next one has its own time."""
+    """Pieces put together. A line is whole at its newline, or when the next has its own time."""
     held: dict[int, tuple[bytes, bytes]] = {}
     for stream, data in found:
         at, _, text = data.partition(b" ")

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 
+ANYWHERE = "0.0.0.0"  # noqa: S104  as a careless service of the host does
 BEYOND = "roost-tests"  # a network namespace: the world outside, one hop from the host
 PUBLIC = "11.22.33.2"  # in it; from a block that is nobody's private one
 PRIVATE = "192.168.77.2"
@@ -56,7 +57,7 @@ def beyond() -> Iterator[int]:
             ("route", "add", "default", "via", "11.22.33.1"),
         ):
             _ip("-n", BEYOND, *words)
-        argv = [sys.executable, "-m", "http.server", "8099", "--bind", "0.0.0.0"]
+        argv = [sys.executable, "-m", "http.server", "8099", "--bind", ANYWHERE]
         server = subprocess.Popen(
             ["ip", "netns", "exec", BEYOND, *argv],
             stdout=subprocess.DEVNULL,

@@ -1,8 +1,5 @@
-"""Docker and the fake, side by side: what the contract's tests need from each beyond the contract."""
+"""Docker and the fake, side by side: what the contract's tests need of each beside it."""
 
-import os
-import signal
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +9,7 @@ from controlplane import ids
 from provisioner import names
 from provisioner.engines.base import Bind, ContainerSpec, Engine, NetworkSpec
 from provisioner.engines.fake import FakeEngine
+from tests.engine.killing import kill_main
 
 CONTRACT = "tests-c"  # an installation of its own, so that `containers` and `events` see no other
 MINE = names.mine(CONTRACT)
@@ -117,11 +115,7 @@ class DockerRig:
             time.sleep(0.02)
 
     def kill_main(self, name: str) -> None:
-        init = self.engine._api.inspect_container(name)["State"]["Pid"]
-        found = subprocess.run(
-            ["pgrep", "-P", str(init)], capture_output=True, text=True, check=True
-        )
-        os.kill(int(found.stdout.split()[0]), signal.SIGKILL)
+        kill_main(self.engine, name)
 
     def keep_failing(self, name: str) -> None:
         """It ends with 78 again and again, until the engine takes its time to start it."""

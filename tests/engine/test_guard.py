@@ -9,7 +9,7 @@ import pytest
 from provisioner import guard, names, rounds
 from tests.engine.box import box, network_of
 from tests.engine.conftest import ACME, ADDRESS, INSTALLATION, MODEL_PORT, POOL, UMBRELLA, policy
-from tests.engine.listeners import PRIVATE, PUBLIC, beyond, listening
+from tests.engine.listeners import ANYWHERE, PRIVATE, PUBLIC, beyond, listening
 
 AT_ONCE = 2.0  # seconds: refused, not left hanging
 METADATA = "169.254.169.254"
@@ -66,7 +66,7 @@ def test_the_host(acme_box, stranger):
         subprocess.run(["ip", "-j", "-4", "address", "show", "docker0"],
                        capture_output=True, check=True).stdout
     )[0]["addr_info"][0]["local"]  # fmt: skip
-    with listening("0.0.0.0") as port:
+    with listening(ANYWHERE) as port:
         refused_at_once(
             acme_box,
             (ACME_NET.gateway, port),
@@ -175,7 +175,7 @@ def test_no_moment_is_open_while_the_rules_are_loaded_anew(acme_box):
     thread = threading.Thread(target=load)
     thread.start()
     try:
-        with listening("0.0.0.0") as port:
+        with listening(ANYWHERE) as port:
             knocks = acme_box.connect(*[(ACME_NET.gateway, port)] * 1500)
     finally:
         done.set()
@@ -208,7 +208,7 @@ def test_rules_that_somebody_removed_are_put_back(acme_box, backend):
 
     rounds.keep_house(backend)
 
-    with listening("0.0.0.0") as port:
+    with listening(ANYWHERE) as port:
         refused_at_once(acme_box, (ACME_NET.gateway, port))
 
 

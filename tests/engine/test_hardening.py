@@ -4,6 +4,7 @@ import errno
 import json
 import platform
 import subprocess
+import sys
 import time
 
 import pytest
@@ -82,8 +83,8 @@ ALLOWED = {
     "write /tmp": "open('/tmp/mine', 'w')",
 }
 
-# socket(40, SOCK_STREAM, 0) by way of `int 0x80`, the door of 32-bit programs: socketcall(SYS_SOCKET).
-# Its arguments must lie below 4 GiB, so code and arguments share a page that MAP_32BIT puts there.
+# socket(40, SOCK_STREAM, 0) by way of `int 0x80` and socketcall, the door of 32-bit programs. Its
+# arguments must lie below 4 GiB, so code and arguments share a page that MAP_32BIT puts there.
 THIRTY_TWO_BIT = """
 import ctypes, struct, sys
 libc = ctypes.CDLL(None)
@@ -112,9 +113,8 @@ def test_no_capability_no_new_privilege_a_filter(acme_box, who):
     status = acme_box.run("cat", f"/proc/{who}/status").said
     found = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
 
-    assert {found[name] for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {
-        "0" * 16
-    }
+    sets = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
+    assert {found[name] for name in sets} == {"0" * 16}
     assert (found["NoNewPrivs"], found["Seccomp"]) == ("1", "2")
     assert found["Uid"].split() == ["10001"] * 4
     assert found["Gid"].split() == ["10001"] * 4
@@ -124,7 +124,7 @@ def test_the_32_bit_door_is_closed(acme_box):
     """Through its socketcall a filter of `socket` alone is walked around."""
     assert platform.machine() == "x86_64", "Write this test for your processor's second ABI."
     free = subprocess.run(
-        ["/usr/bin/env", "python3", "-c", THIRTY_TWO_BIT],
+        [sys.executable, "-c", THIRTY_TWO_BIT],
         capture_output=True,
         text=True,
         check=True,

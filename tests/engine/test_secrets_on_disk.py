@@ -3,10 +3,8 @@ memory (case K3): real Hermes, real vault, searched in every shape."""
 
 import base64
 import json
-import os
 import re
 import secrets
-import signal
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +18,7 @@ from controlplane.keys.vault.openbao import OpenBaoVault
 from provisioner import names
 from provisioner.reconcile import load, reconcile
 from tests.engine.conftest import NODE_SETTINGS, wait_for
+from tests.engine.killing import kill_main
 from tests.engine.searching import in_files, in_image, in_processes, in_text, shapes
 from tests.engine.talk import say
 
@@ -44,12 +43,6 @@ def keyed(backend, services, monkeypatch):
     web = vault_as("WEB", services)
     monkeypatch.setattr("controlplane.keys.actions.get_vault", lambda: web)
     return replace(backend, vault=vault_as("PROVISIONER", services))
-
-
-def kill_main(backend, name: str) -> None:
-    init = backend.engine._api.inspect_container(name)["State"]["Pid"]
-    found = subprocess.run(["pgrep", "-P", str(init)], capture_output=True, text=True, check=True)
-    os.kill(int(found.stdout.split()[0]), signal.SIGKILL)
 
 
 def test_a_key_and_a_token_are_in_memory_alone(
@@ -78,7 +71,7 @@ def test_a_key_and_a_token_are_in_memory_alone(
     data = state / "workspaces" / agent.pk / "data"
     (data / "control").write_text(CODEWORD * 3)
     first = searched_places(keyed, name)
-    kill_main(keyed, name)
+    kill_main(keyed.engine, name)
     wait_for(lambda: keyed.engine.inspect(name).restart_count == 1)
     agent = go()
     actions.restart_agent(as_alice, agent)

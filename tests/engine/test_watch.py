@@ -3,9 +3,6 @@ noticed, healed and told (case R7), and wishes are found by the sweep alone."""
 
 import contextlib
 import gc
-import os
-import signal
-import subprocess
 import threading
 import time
 from dataclasses import replace
@@ -22,8 +19,10 @@ from provisioner.models import Node
 from provisioner.reconcile import load
 from provisioner.workspaces.mounts import unmount
 from tests.engine.conftest import INSTALLATION, wait_for
+from tests.engine.killing import kill_main
 
 SOON = 15  # seconds
+LONG_AGO = "2020-01-01T00:00Z"
 
 
 @pytest.fixture
@@ -97,9 +96,7 @@ def docker_kill(backend, name):
 
 
 def kill_9(backend, name):
-    init = backend.engine._api.inspect_container(name)["State"]["Pid"]
-    found = subprocess.run(["pgrep", "-P", str(init)], capture_output=True, text=True, check=True)
-    os.kill(int(found.stdout.split()[0]), signal.SIGKILL)
+    kill_main(backend.engine, name)
 
 
 def docker_rm(backend, name):
@@ -192,9 +189,7 @@ def test_wishes_are_found_with_the_queue_away(run, agent, as_alice):
     actions.delete_agent(as_alice, agent)
     becomes(agent, "deleted")
     assert run.engine.inspect(names.container(agent.pk)) is None
-    Agent.objects.filter(pk=agent.pk).update(
-        purge_at="2020-01-01T00:00Z", due_at="2020-01-01T00:00Z"
-    )
+    Agent.objects.filter(pk=agent.pk).update(purge_at=LONG_AGO, due_at=LONG_AGO)
     wait_for(lambda: not Agent.objects.filter(pk=agent.pk).exists(), SOON)
     assert agent.pk not in run.workspaces.known()
 

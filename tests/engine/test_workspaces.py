@@ -240,7 +240,7 @@ def test_unmount_lets_go_of_a_disk_that_somebody_still_reads(workspaces, agent):
 def test_a_tool_that_fails_or_hangs_or_is_missing_is_told(monkeypatch):
     monkeypatch.setattr("provisioner.workspaces.mounts.TIMEOUT", 0.2)
 
-    with pytest.raises(WorkspaceTrouble, match="ls failed: .*nowhere"):
+    with pytest.raises(WorkspaceTrouble, match=r"ls failed: .*nowhere"):
         run("ls", "/nowhere")
     with pytest.raises(WorkspaceTrouble, match="did not end within"):
         run("sleep", "5")
@@ -357,7 +357,7 @@ def test_an_unmounted_workspace_is_not_booted_blank_and_is_found_again(node, tin
 
 
 def test_a_clean_up_of_what_is_unused_takes_no_workspace(node, tiny):
-    """What `volume prune` and `system prune --volumes` do, to this installation's part (case S4)."""
+    """What `volume prune` and `system prune --volumes` do, to our own part (case S4)."""
     api = node.engine._api
     mine = {"label": [f"{names.INSTALLATION}={INSTALLATION}"]}
     with box(node, tiny, ACME_NET, host=3) as made:

@@ -63,6 +63,25 @@ class AgentAdmin(admin.ModelAdmin[Agent]):
     list_select_related = ["organisation"]
     search_fields = ["name", "id", "organisation__name", "organisation__slug", "reason"]
     inlines = [ConditionInline, ReleaseInline, EventInline]
+    fieldsets = [
+        (None, {"fields": ["name", "id", "organisation", "runtime", "node", "created_by"]}),
+        (
+            "What people want",
+            {"fields": ["goal", "goal_reason", "release", "generation", "restart_serial"]},
+        ),
+        (
+            "What was seen",
+            {
+                "fields": [
+                    *("status", "reason", "message", "status_since", "deadline_at", "step"),
+                    *("observed_generation", "observed_release", "address", "quota_enforcement"),
+                    *("workspace_made_at", "ready_at", "seen_at", "due_at", "purge_at"),
+                    *("crashes", "life", "ready_life"),
+                ]
+            },
+        ),
+        ("The lease", {"fields": ["lease_owner", "lease_until", "fence"]}),
+    ]
     actions = ["start", "stop", "restart", "bring_back", "reconcile_now"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:

@@ -46,4 +46,4 @@ signal.signal(signal.SIGUSR1, take_all_memory)
 with open("/workspace/boots", "a") as file:
     file.write("boot\n")
 print("tiny: up", flush=True)
-ThreadingHTTPServer(("0.0.0.0", 8642), Handler).serve_forever()
+ThreadingHTTPServer(("", 8642), Handler).serve_forever()
