@@ -5,7 +5,9 @@ end there is one container for each agent, none for anybody else, and no status 
 """
 
 import argparse
+import shutil
 import sys
+import tempfile
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -42,6 +44,8 @@ def main(arguments: list[str]) -> int:
     given = parser.parse_args(arguments)
     with running() as installation:
         result = soak(installation, given.minutes, given.agents, given.seed)
+        if not result.ok:
+            _keep_logs(installation)
     results.write(result)
     told = results.read(result.name)
     assert told is not None
@@ -73,6 +77,12 @@ def soak(installation: Installation, minutes: float, agents: int, seed: int) -> 
         "troubles": story.troubles,
     }
     return Result("soak", figures, (before, results.load()), details)
+
+
+def _keep_logs(installation: Installation) -> None:
+    kept = tempfile.mkdtemp(prefix="roost-soak-log-")
+    shutil.copytree(installation.state / "log", kept, dirs_exist_ok=True)
+    print(f"· what its processes wrote is kept in {kept}", file=sys.stderr, flush=True)
 
 
 def _drill(name: str, scene: Scene, residents: list[Resident], story: Story) -> None:

@@ -1,7 +1,7 @@
 """What comes within a moment, together: a burst of lines is one event, not thousands."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -9,7 +9,7 @@ MOMENT = 0.05  # seconds
 MOST = 500
 
 
-async def batches(items: AsyncIterator[T], quiet: float) -> AsyncIterator[list[T]]:
+async def batches(items: AsyncIterator[T], quiet: float) -> AsyncGenerator[list[T], None]:
     """Batches of what comes; an empty one after `quiet` seconds of silence. Passes errors on."""
     queue: asyncio.Queue[T] = asyncio.Queue(maxsize=MOST)
     pump = asyncio.create_task(_pump(items, queue))

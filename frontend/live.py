@@ -9,6 +9,7 @@ import asyncio
 import hashlib
 import time
 from collections.abc import AsyncIterator, Hashable, Mapping
+from functools import partial
 from typing import Protocol
 
 from django.http import StreamingHttpResponse
@@ -16,10 +17,11 @@ from django.http import StreamingHttpResponse
 from controlplane.agents.feed import feed
 from controlplane.agents.sse import event, stream
 from controlplane.database import in_thread
+from controlplane.tenants.access import Access
 
 HURRIED, CALM = 1.0, 5.0  # seconds between two looks without news
 QUIET = 15.0  # a comment after so much silence finds out that nobody listens any more
-LIFE = 300.0  # then the browser comes again and its membership is checked again
+LIFE = 300.0  # then the browser comes again: no line is kept for ever
 
 
 class Parts(Protocol):
@@ -27,6 +29,7 @@ class Parts(Protocol):
 
     hurried: bool  # something is under way: look often
     agents: list[str]  # whose news concern these parts
+    access: Access  # who looks
 
     def look(self) -> Mapping[str, Hashable]:
         """What each part shows, as something to compare. A few small queries."""
@@ -45,16 +48,21 @@ def answer(parts: Parts, shown: str) -> StreamingHttpResponse:
 
 
 async def follow(parts: Parts, shown: str) -> AsyncIterator[str]:
-    """Every change of these parts. `shown` is the version of what the page shows already."""
+    """Every change of these parts, until whoever looks may not any more. `shown` is the version
+    of what the page shows already."""
     yield "retry: 1000\n\n"
-    seen = await in_thread(parts.look)
+    seen = await in_thread(partial(_look, parts))
+    if seen is None:
+        return
     if version(seen) != shown:
         yield await _drawn(parts, set(seen))
     started = spoke = time.monotonic()
     async with feed.listen(*parts.agents) as news:
         while time.monotonic() - started < LIFE:
             await _wait(news, HURRIED if parts.hurried else CALM)
-            now = await in_thread(parts.look)
+            now = await in_thread(partial(_look, parts))
+            if now is None:
+                return
             changed = {name for name, value in now.items() if seen.get(name) != value}
             seen = now
             if changed:
@@ -62,6 +70,11 @@ async def follow(parts: Parts, shown: str) -> AsyncIterator[str]:
             if changed or time.monotonic() - spoke > QUIET:
                 spoke = time.monotonic()
                 yield ": still here\n\n"
+
+
+def _look(parts: Parts) -> Mapping[str, Hashable] | None:
+    """None when the right to look is gone: asked each time, so a page outlives it by a look."""
+    return parts.look() if parts.access.still_may("agents:read") else None
 
 
 async def _wait(news: asyncio.Queue[int], seconds: float) -> None:

@@ -30,6 +30,7 @@ LOOKS = {
     "deleted": Look("idle", "stopped", "Deleted"),
     "unknown": UNKNOWN,
 }
+HELD = Look("warn", "waiting", "Queued")  # its node does not report
 LEVELS = {
     "ok": Look("ok", "running", "Well"),
     "info": Look("idle", "todo", "Note"),

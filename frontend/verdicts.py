@@ -1,26 +1,20 @@
 """What the top of an agent's page says: what happened, why, and what to do about it."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from controlplane.agents.lifecycle import Goal, Status
 from controlplane.agents.models import Agent
 from controlplane.agents.sizes import SIZES, Size
-from frontend.looks import Look, look_of
+from frontend.looks import HELD, Look, look_of
+from provisioner import report
 
-TITLES = {
+# What a timeline tells as it happens, said of a state that lasts.
+TITLES = report.TITLES | {
     Status.PENDING: "Queued",
-    Status.STARTING: "Starting",
-    Status.RUNNING: "Running, and answering",
     Status.DEGRADED: "Degraded: up, but not answering",
-    Status.WAITING: "Waiting",
     Status.RESTARTING: "Restarting",
-    Status.STOPPING: "Stopping",
-    Status.STOPPED: "Stopped",
-    Status.SUSPENDED: "Suspended",
     Status.CRASH_LOOPING: "Crash looping",
-    Status.FAILED: "Failed",
-    Status.DELETING: "Deleting",
-    Status.DELETED: "Deleted",
     Status.UNKNOWN: "Unknown: its node does not report",
 }
 # For the moment in which the worker has said nothing yet.
@@ -54,6 +48,7 @@ class Verdict:
     title: str
     why: str
     buttons: tuple[Button, ...] = ()
+    since: datetime | None = None  # ends the title
 
 
 def status_of(agent: Agent) -> str:
@@ -87,18 +82,25 @@ def verdict_of(agent: Agent, may_write: bool) -> Verdict:
     )
 
 
+def held(agent: Agent, since: datetime | None, may_write: bool) -> Verdict:
+    """A queued agent whose node has been silent since then, or for ever."""
+    title = "its node has not reported since" if since else "its node has never reported"
+    return Verdict(
+        HELD,
+        f"Queued: {title}",
+        f"It is taken up when {agent.node} is back. You can leave this page; nothing is lost.",
+        _buttons(agent, Status.PENDING) if may_write else (),
+        since,
+    )
+
+
 def _buttons(agent: Agent, status: str) -> tuple[Button, ...]:
     log = Button("See the log", tab="logs")
     match status:
         case Status.DEGRADED:
             return (Button("Restart now", "restart", icon="restart", primary=True), log)
         case Status.CRASH_LOOPING if agent.reason == "out_of_memory" and (size := _larger(agent)):
-            return (
-                Button(
-                    f"Resize to {size.title} and start", "resize", value=size.slug, primary=True
-                ),
-                Button("Try again as it is", "start"),
-            )
+            return (_resize(size), Button("Try again as it is", "start"))
         case Status.CRASH_LOOPING | Status.FAILED:
             return (Button("Start again", "start", icon="play", primary=True), log)
         case Status.STOPPED | Status.SUSPENDED:

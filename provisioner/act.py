@@ -2,13 +2,11 @@
 
 from typing import Any
 
-from django.conf import settings
-
 from controlplane.agents.lease import Lease
 from controlplane.agents.models import Agent, Release
 from controlplane.keys.vault import VaultUnavailable
 from controlplane.tenants.errors import OrganisationPaused
-from provisioner import boot, guard, names, networks
+from provisioner import boot, names, networks, reach
 from provisioner.backend import Backend
 from provisioner.engines.base import ImageMissing
 from provisioner.plan import Step
@@ -48,7 +46,7 @@ def _create(backend: Backend, lease: Lease, agent: Agent) -> None:
 
 
 def _replace(backend: Backend, lease: Lease, agent: Agent) -> None:
-    """Nothing is taken down before all that the new one needs is there (case S12)."""
+    """Nothing is taken down before all that the new one needs is there."""
     keys = _preflight(backend, agent)
     _stop(backend, agent)
     backend.engine.ensure_removed(names.container(agent.pk))
@@ -89,14 +87,12 @@ def _stop(backend: Backend, agent: Agent) -> None:
 
 
 def _remove(backend: Backend, agent: Agent) -> None:
-    _stop(backend, agent)  # so that it flushes like any other stop (case S8)
+    _stop(backend, agent)  # so that it flushes like any other stop
     backend.engine.ensure_removed(names.container(agent.pk))
     boot.let_go(backend, agent)
     placed = networks.find(agent)
     if placed is not None and backend.guarded:
-        guard.set_open(
-            settings.ROOST_INSTALLATION, placed.network.bridge, placed.address, is_open=False
-        )
+        reach.apply(placed, is_open=False)
     # The address goes last: as long as it is held, an interrupted removal is taken up again.
     unused = networks.leaves_alone(agent)
     if unused is not None:

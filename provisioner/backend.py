@@ -8,12 +8,9 @@ from functools import cache
 from django.conf import settings
 
 from controlplane.keys.vault import Vault, get_vault
-from provisioner import guard, names
 from provisioner.engines.base import Engine
 from provisioner.engines.docker import DockerEngine
 from provisioner.engines.fake import FakeEngine
-from provisioner.models import Address
-from provisioner.networks import subnet_of
 from provisioner.probe import FakeProber, HttpProber, Prober
 from provisioner.secrets import FakeKeys, Keys, SharedMemoryKeys, TmpfsKeys
 from provisioner.workspaces.base import WorkspaceDriver
@@ -87,24 +84,3 @@ def weaknesses(backend: Backend) -> list[str]:
     if not backend.guarded:
         found.append("There is no network guard: agents can reach this host and its networks.")
     return found
-
-
-def guard_policy() -> guard.Policy:
-    """The guard's rules as the database wants them now."""
-    addresses = Address.objects.filter(
-        agent__node=settings.ROOST_NODE, agent__release__egress="open"
-    ).select_related("block")
-    installation = settings.ROOST_INSTALLATION
-    return guard.Policy(
-        installation=installation,
-        prefix=names.bridge_prefix(installation),
-        service_address=settings.ROOST_SERVICE_ADDRESS,
-        service_ports=tuple(settings.ROOST_SERVICE_PORTS),
-        open=tuple(
-            (
-                names.bridge(installation, address.block.number),
-                str(subnet_of(address.block)[address.host]),
-            )
-            for address in addresses
-        ),
-    )

@@ -13,8 +13,8 @@ from django.utils.timezone import now
 from controlplane.agents.lease import Lease
 from controlplane.agents.models import Agent, Release
 from controlplane.keys.vault import SecretMissing, Vault
-from provisioner import guard, names, networks
-from provisioner.backend import Backend, guard_policy
+from provisioner import names, networks, reach
+from provisioner.backend import Backend
 from provisioner.report import step
 from provisioner.spec import Place, container_spec
 from provisioner.workspaces.base import Mounted
@@ -79,14 +79,7 @@ def ensure_network(backend: Backend, agent: Agent, release: Release) -> networks
     placed = networks.place(agent)
     backend.engine.ensure_network(placed.network)
     if backend.guarded:
-        if not guard.is_loaded(settings.ROOST_INSTALLATION):
-            guard.load(guard_policy())
-        guard.set_open(
-            settings.ROOST_INSTALLATION,
-            placed.network.bridge,
-            placed.address,
-            is_open=release.egress == "open",
-        )
+        reach.apply(placed, is_open=release.egress == "open")
     return placed
 
 

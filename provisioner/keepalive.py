@@ -11,7 +11,7 @@ from controlplane.agents.lease import TTL, Lease, LeaseLost
 
 @contextmanager
 def kept_alive(lease: Lease) -> Iterator[None]:
-    """Renews three times per life of the lease, from a thread that only lives for long passes."""
+    """Renews three times per life of the lease, from a thread beside the pass."""
     done = threading.Event()
 
     def renew() -> None:

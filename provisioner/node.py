@@ -24,6 +24,7 @@ ASK = 20.0
 BEAT = 5.0
 COMPARE = 15.0
 HOUSE = 60.0
+FORGET = 3600.0
 EXPECTED = (DatabaseError, WorkspaceTrouble, GuardError, EngineUnavailable, EngineRefused)
 
 
@@ -41,6 +42,7 @@ def run(backend: Backend, stop: threading.Event) -> None:
         ("beat", BEAT, lambda: rounds.beat(backend)),
         ("compare", COMPARE, lambda: watch.compare(backend, crew)),
         ("house", HOUSE, lambda: rounds.keep_house(backend)),
+        ("forget", FORGET, rounds.forget_old),
     ]
     threads = [threading.Thread(target=_every, args=(*job, stop), name=job[0]) for job in jobs]
     # The stream blocks without a word for as long as nothing happens, so nobody waits for it.
@@ -59,7 +61,7 @@ def run(backend: Backend, stop: threading.Event) -> None:
 
 def wake_all(crew: Crew) -> None:
     """After a reboot or an update every agent that should run gets a pass: remounted, keyed again
-    from the vault, started (case S15)."""
+    from the vault, started."""
     rows = Agent.objects.on(settings.ROOST_NODE).filter(goal=Goal.RUNNING)
     for agent_id in rows.values_list("pk", flat=True):
         crew.nudge(agent_id)

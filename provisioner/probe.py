@@ -9,10 +9,10 @@ from typing import Protocol
 
 import httpx
 
+from runtimes import health
 from runtimes.adapter import Endpoint
 from runtimes.capped import capped_client
 from runtimes.catalog import Runtime
-from runtimes.health import answers, is_healthy
 
 INTERVAL = 0.05  # seconds between two questions to an agent that is starting
 AT_ONCE = 50
@@ -33,7 +33,8 @@ class Target:
 
 class Prober(Protocol):
     def wait(self, target: Target, seconds: float) -> bool:
-        """Ask again and again for that long; True as soon as it is well. Asks at least once."""
+        """Ask again and again for that long, and at least once; True as soon as it is well. The
+        last answer may come TIMEOUT_S later."""
 
     def check(self, targets: Iterable[Target]) -> dict[str, bool]:
         """Ask each once, many at a time."""
@@ -48,13 +49,16 @@ class HttpProber:
 
     async def _wait(self, target: Target, seconds: float) -> bool:
         end = time.monotonic() + seconds
-        async with capped_client(MOST) as client:
-            while True:
-                if await _is_well(client, target):
-                    return True
-                if time.monotonic() >= end:
-                    return False
-                await asyncio.sleep(INTERVAL)
+        try:
+            # Two questions in a row may take twice as long as one.
+            async with asyncio.timeout(seconds + health.TIMEOUT_S), capped_client(MOST) as client:
+                while not await _is_well(client, target):
+                    if time.monotonic() >= end:
+                        return False
+                    await asyncio.sleep(INTERVAL)
+                return True
+        except TimeoutError:
+            return False
 
     async def _check(self, targets: list[Target]) -> dict[str, bool]:
         gate = asyncio.Semaphore(AT_ONCE)
@@ -82,6 +86,6 @@ class FakeProber:
 
 async def _is_well(client: httpx.AsyncClient, target: Target) -> bool:
     endpoint = target.endpoint
-    return await is_healthy(client, target.runtime, endpoint.base_url) and await answers(
-        client, target.runtime, endpoint
-    )
+    return await health.is_healthy(
+        client, target.runtime, endpoint.base_url
+    ) and await health.answers(client, target.runtime, endpoint)

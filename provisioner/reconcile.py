@@ -54,7 +54,7 @@ def _passes(lease: Lease, backend: Backend) -> None:
             if _purge_due(agent):
                 purge(agent, backend)
                 return
-            found = look(backend, agent, patience)
+            found = _unhurried(backend, agent, patience)
             decision = decide(found.wish, found.seen)
             write(lease, agent, backend, found, decision)
             step = act.carry_out(backend, lease, agent, decision.step)
@@ -69,6 +69,17 @@ def _passes(lease: Lease, backend: Backend) -> None:
         if step is Step.NONE or (waiting and waited >= backend.patience):
             _rest(lease, agent, found, decision)
             return
+
+
+def _unhurried(backend: Backend, agent: Agent, patience: float) -> Look:
+    """A look that takes all its patience unless it brings an answer: where nobody can be asked (the
+    engine lets it wait), it comes back at once, and would be repeated without a pause."""
+    began = time.monotonic()
+    found = look(backend, agent, patience)
+    left = patience - (time.monotonic() - began)
+    if left > 0 and not found.seen.healthy:
+        time.sleep(left)
+    return found
 
 
 def load(agent_id: str) -> Agent:
@@ -94,10 +105,16 @@ def _purge_due(agent: Agent) -> bool:
 
 
 def purge(agent: Agent, backend: Backend) -> None:
-    """After the grace period: disk, secrets and row are gone for good; the audit log tells."""
-    backend.workspaces.destroy(agent.pk)
+    """After the grace period: secrets, disk and row are gone for good; the audit log tells.
+
+    The disk goes while the row is locked: nobody brings back an agent whose disk is gone.
+    """
     backend.vault.delete(f"agents/{agent.pk}")
     with transaction.atomic():
+        locked = Agent.objects.select_for_update().get(pk=agent.pk)
+        if not _purge_due(locked):
+            return
+        backend.workspaces.destroy(agent.pk)
         record(
             SYSTEM,
             "agent.purged",

@@ -17,12 +17,14 @@ from django.db import DatabaseError, connection
 from dnslib import RCODE, DNSError, DNSRecord
 from dnslib.server import BaseResolver, DNSLogger, DNSServer
 
-from provisioner.backend import Backend, guard_policy
+from provisioner.backend import Backend
+from provisioner.reach import guard_policy
 
 log = logging.getLogger(__name__)
 
 TTL = 2.0  # seconds the list of open agents is kept
 UPSTREAM_TIMEOUT = 3.0
+MOST_UPSTREAM = 64  # questions at once; each has a thread that waits
 
 
 class AgentResolver(BaseResolver):  # type: ignore[misc]
@@ -30,7 +32,8 @@ class AgentResolver(BaseResolver):  # type: ignore[misc]
         self.upstreams = upstreams
         self._open: set[str] = set()
         self._read_at = 0.0
-        self._lock = threading.Lock()
+        self._refreshing = threading.Lock()
+        self._upstream = threading.BoundedSemaphore(MOST_UPSTREAM)
 
     def resolve(self, request: DNSRecord, handler: object) -> DNSRecord:
         asker = handler.client_address[0]  # type: ignore[attr-defined]
@@ -41,25 +44,40 @@ class AgentResolver(BaseResolver):  # type: ignore[misc]
         return reply
 
     def open_addresses(self) -> set[str]:
-        with self._lock:
-            if time.monotonic() - self._read_at > TTL:
-                try:
-                    self._open = {address for _, address in guard_policy().open}
-                except DatabaseError:
-                    log.warning("database away: the list of open agents stays as it was")
-                finally:
-                    connection.close()  # this thread lives for one question
-                self._read_at = time.monotonic()
-            return self._open
+        """One asker reads the list anew; the others go by the old one and wait for nobody."""
+        due = time.monotonic() - self._read_at > TTL
+        if due and self._refreshing.acquire(blocking=False):
+            try:
+                self._refresh()
+            finally:
+                self._refreshing.release()
+        return self._open
+
+    def _refresh(self) -> None:
+        try:
+            self._open = {address for _, address in guard_policy().open}
+        except DatabaseError:
+            log.warning("database away: the list of open agents stays as it was")
+        finally:
+            connection.close()  # this thread lives for one question
+        self._read_at = time.monotonic()
 
     def _ask_upstream(self, request: DNSRecord) -> DNSRecord:
-        for upstream in self.upstreams:
-            with contextlib.suppress(OSError, ValueError, DNSError):
-                answer = request.send(upstream, timeout=UPSTREAM_TIMEOUT, ipv6=":" in upstream)
-                return DNSRecord.parse(answer)
+        if self._upstream.acquire(blocking=False):
+            try:
+                for upstream in self.upstreams:
+                    with contextlib.suppress(OSError, ValueError, DNSError):
+                        return _answer_of(upstream, request)
+            finally:
+                self._upstream.release()
         reply = request.reply()
         reply.header.rcode = RCODE.SERVFAIL
         return reply
+
+
+def _answer_of(upstream: str, request: DNSRecord) -> DNSRecord:
+    answer = request.send(upstream, timeout=UPSTREAM_TIMEOUT, ipv6=":" in upstream)
+    return DNSRecord.parse(answer)
 
 
 def host_upstreams(path: Path = Path("/etc/resolv.conf")) -> list[str]:

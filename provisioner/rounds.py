@@ -7,13 +7,15 @@ import logging
 from collections import Counter
 
 from django.conf import settings
+from django.db.models import F
 from django.utils.timezone import now
 
+from controlplane.agents import timeline
 from controlplane.agents.lifecycle import Goal, Status
 from controlplane.agents.models import Agent
-from controlplane.api.idempotency import forget_old
-from provisioner import guard, host
-from provisioner.backend import Backend, guard_policy, weaknesses
+from controlplane.api import idempotency
+from provisioner import host, reach
+from provisioner.backend import Backend, weaknesses
 from provisioner.crew import Crew
 from provisioner.engines.base import EngineUnavailable
 from provisioner.look import target
@@ -29,7 +31,10 @@ def sweep(crew: Crew) -> int:
     """Every agent that people changed, whose next look is due, or whose worker died."""
     moment = now()
     rows = Agent.objects.on(settings.ROOST_NODE).due(moment).unleased(moment)
-    due = list(rows.order_by("due_at").values_list("pk", flat=True)[:AT_ONCE])
+    # Fresh wishes of settled agents have no due time: they go first, or a crowd of waiting agents
+    # would keep a Stop from ever being seen.
+    order = F("due_at").asc(nulls_first=True)
+    due = list(rows.order_by(order).values_list("pk", flat=True)[:AT_ONCE])
     for agent_id in due:
         crew.nudge(agent_id)
     return len(due)
@@ -85,8 +90,13 @@ def beat(backend: Backend) -> None:
 
 
 def keep_house(backend: Backend) -> None:
-    """Put back what somebody may have removed behind our back; forget what is old."""
+    """Put back what somebody may have removed behind our back."""
     if backend.guarded:
         host.ensure_service_address(settings.ROOST_SERVICE_ADDRESS)
-        guard.load(guard_policy())
-    forget_old()
+        reach.refresh()
+
+
+def forget_old() -> None:
+    """Answers kept for retries, and the far end of timelines."""
+    idempotency.forget_old()
+    timeline.forget_old()

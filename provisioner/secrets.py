@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from provisioner.workspaces.base import AGENT_UID
+from provisioner.workspaces.base import AGENT_UID, WorkspaceTrouble, troubles
 from provisioner.workspaces.mounts import is_mounted, run, unmount
 
 OPTIONS = f"size=256k,nr_inodes=32,mode=0500,uid={AGENT_UID},gid={AGENT_UID},noexec,nosuid,nodev"
@@ -31,12 +31,13 @@ class TmpfsKeys:
     def directory(self, agent_id: str) -> str:
         return str(self.root / agent_id)
 
+    @troubles()
     def deliver(self, agent_id: str, payload: Mapping[str, Any]) -> None:
         folder = self.root / agent_id
         folder.mkdir(parents=True, exist_ok=True)
         if not is_mounted(folder):
             folder.chmod(0o555)
-            run("mount", "-t", "tmpfs", "-o", OPTIONS, "roost-keys", str(folder))
+            _mount(folder)
         _replace(folder / FILE, _encode(payload), mode=0o400, owner=AGENT_UID)
 
     def token(self, agent_id: str) -> str | None:
@@ -65,6 +66,7 @@ class SharedMemoryKeys:
     def directory(self, agent_id: str) -> str:
         return str(self.root / agent_id)
 
+    @troubles()
     def deliver(self, agent_id: str, payload: Mapping[str, Any]) -> None:
         self.root.mkdir(parents=True, exist_ok=True)
         self.root.chmod(0o700)
@@ -107,6 +109,18 @@ class FakeKeys:
 
 
 Keys = TmpfsKeys | SharedMemoryKeys | FakeKeys
+
+
+def _mount(folder: Path) -> None:
+    """Without swap where the kernel knows the word (6.4 and later): swapped memory is a disk."""
+    for options in (f"{OPTIONS},noswap", OPTIONS):
+        try:
+            run("mount", "-t", "tmpfs", "-o", options, "roost-keys", str(folder))
+        except WorkspaceTrouble:
+            if options == OPTIONS:
+                raise
+        else:
+            return
 
 
 def _encode(payload: Mapping[str, Any]) -> bytes:

@@ -21,7 +21,7 @@ from provisioner.engines.base import EngineRefused, EngineUnavailable
 log = logging.getLogger(__name__)
 
 # Events after which an agent may not be what we wrote down.
-TELLING = {"die", "oom", "start", "destroy", "pause", "unpause", "kill", "stop", "disconnect"}
+TELLING = {"die", "oom", "start", "destroy", "pause", "unpause", "kill", "stop"}
 RECONNECT = 1.0  # seconds
 
 

@@ -2,11 +2,13 @@
 
 import json
 
+from controlplane.naming import mask
 from provisioner.engines.base import Container, LogLine
 from provisioner.plan import CRASH_WINDOW, SHIM_REFUSED
 from runtimes.catalog import Runtime
 
 MINUTES = CRASH_WINDOW // 60
+MOST_SAID, MOST_READ = 160, 1000  # characters
 SHIM = {
     "workspace_missing": "its workspace was not mounted",
     "workspace_foreign": "the disk in its place belongs to another agent",
@@ -38,7 +40,7 @@ def crash_looping(container: Container | None, memory_mb: int, log: list[LogLine
     if container and container.out_of_memory:
         todo = "Choose a larger size in its settings, then start it."
     elif log:
-        cause += f". It last said: {log[-1].text[:160]!r}"
+        cause += f". It last said: {_said(log[-1].text)!r}"
     return f"It ended again and again within {MINUTES} minutes; the last time {cause}. {todo}"
 
 
@@ -53,8 +55,14 @@ def shim_refusal(log: list[LogLine]) -> str:
             continue
         if isinstance(said, dict) and said.get("roost") == "boot":
             code, message = str(said.get("code")), str(said.get("message", ""))
-            return f"{SHIM.get(code, 'the boot check refused it')} ({message[:160]})"
+            return f"{SHIM.get(code, 'the boot check refused it')} ({_said(message)})"
     return ""
+
+
+def _said(text: str) -> str:
+    """An agent's own words, cut. They are stored and shown to all of its organisation, and a
+    program that dies may print its key; masked before the cut, which may leave half a key."""
+    return mask(text[:MOST_READ])[:MOST_SAID]
 
 
 def start_timed_out(runtime: Runtime) -> str:

@@ -9,7 +9,7 @@ An adapter is stateless and knows no agent: the caller brings an HTTP client and
 """
 
 import importlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol, cast
@@ -108,6 +108,9 @@ class Adapter(Protocol):
 
     `conversation=None` is the agent's main conversation: made on its first use, the same one after
     any restart. Reading never makes it: before its first use its history is empty.
+
+    Agents may answer with anything: what is not the runtime's way to speak is RuntimeRefused, and
+    texts can always be encoded.
     """
 
     async def conversations(
@@ -128,11 +131,11 @@ class Adapter(Protocol):
         endpoint: Endpoint,
         text: str,
         conversation: str | None = None,
-    ) -> AsyncIterator[ChatEvent]:
+    ) -> AsyncGenerator[ChatEvent, None]:
         """Say `text` and yield what comes back, as it comes.
 
         Ends with exactly one Completed or Failed, or raises: RuntimeUnreachable also where the
-        runtime dies in the middle of its answer.
+        runtime dies in the middle of its answer. Closing it closes the line to the runtime.
         """
         ...
 

@@ -10,6 +10,10 @@ import httpx
 _NOBODY_TRUSTED = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
+class AnswerTooLong(httpx.ReadError):
+    """There is more of it than we read."""
+
+
 class CappedStream(httpx.AsyncByteStream):
     def __init__(self, stream: httpx.AsyncByteStream, most: int) -> None:
         self._stream = stream
@@ -19,7 +23,7 @@ class CappedStream(httpx.AsyncByteStream):
         async for chunk in self._stream:
             self._left -= len(chunk)
             if self._left < 0:
-                raise httpx.ReadError("The answer is longer than we read.")
+                raise AnswerTooLong("The answer is longer than we read.")
             yield chunk
 
     async def aclose(self) -> None:
@@ -45,7 +49,7 @@ class CappedTransport(httpx.AsyncHTTPTransport):
 
 
 def capped_client(most: int) -> httpx.AsyncClient:
-    """Reads at most `most` bytes of an answer, then raises httpx.ReadError. Ignores the machine's
+    """Reads at most `most` bytes of an answer, then raises AnswerTooLong. Ignores the machine's
     proxy settings, which are not for talking to our own containers, and keeps no connection: an
     agent's address may be another agent's tomorrow."""
     transport = CappedTransport(most)

@@ -1,5 +1,6 @@
 """Two questions to a runtime: is it alive, does it answer us. No answer is a no, not an error."""
 
+import asyncio
 from typing import Any
 
 import httpx
@@ -7,7 +8,8 @@ import httpx
 from runtimes.adapter import Endpoint
 from runtimes.catalog import Runtime
 
-# A runtime that boots answers late or not at all; the asker asks again anyway.
+# A runtime that boots answers late or not at all; the asker asks again anyway. For the whole
+# question: httpx bounds each read, and whoever sends a byte now and then would never be done.
 TIMEOUT_S = 3.0
 
 
@@ -34,14 +36,15 @@ async def get(
     client: httpx.AsyncClient, url: str, headers: dict[str, str]
 ) -> httpx.Response | None:
     try:
-        return await client.get(url, headers=headers, timeout=TIMEOUT_S, follow_redirects=False)
-    except (httpx.HTTPError, httpx.InvalidURL):
+        async with asyncio.timeout(TIMEOUT_S):
+            return await client.get(url, headers=headers, timeout=None, follow_redirects=False)
+    except (httpx.HTTPError, httpx.InvalidURL, TimeoutError):
         return None
 
 
 def json_object(response: httpx.Response) -> dict[str, Any]:
     try:
         body = response.json()
-    except ValueError:
+    except (ValueError, RecursionError):  # the latter for a thousand brackets
         return {}
     return body if isinstance(body, dict) else {}

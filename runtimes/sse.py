@@ -1,9 +1,12 @@
 """Server-sent events out of a streaming response, as far as runtimes use them."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass
 
 import httpx
+
+from runtimes.lines import LONGEST, lines
 
 
 @dataclass(frozen=True)
@@ -12,24 +15,24 @@ class ServerEvent:
     data: str
 
 
-async def server_events(response: httpx.Response) -> AsyncIterator[ServerEvent]:
-    """Each complete event; comments (keep-alives) are left out, an unfinished end is dropped."""
-    name, data = "message", list[str]()
-    async for line in lines(response):
-        if not line:
-            if data:
-                yield ServerEvent(name, "\n".join(data))
-            name, data = "message", []
-        elif line.startswith("event:"):
-            name = line.removeprefix("event:").removeprefix(" ")
-        elif line.startswith("data:"):
-            data.append(line.removeprefix("data:").removeprefix(" "))
+async def server_events(
+    response: httpx.Response, longest: int = LONGEST
+) -> AsyncGenerator[ServerEvent, None]:
+    """Each complete event; comments (keep-alives) are left out, an unfinished end is dropped.
 
-
-async def lines(response: httpx.Response) -> AsyncIterator[str]:
-    """Lines ended by LF or CR LF only: httpx's own also break at U+2028, which JSON may hold."""
-    rest = ""
-    async for text in response.aiter_text():
-        *whole, rest = (rest + text).split("\n")
-        for line in whole:
-            yield line.removesuffix("\r")
+    Raises httpx.ReadError for an event that is longer.
+    """
+    name, data, size = "message", list[str](), 0
+    async with aclosing(lines(response.aiter_bytes(), longest)) as found:
+        async for line in found:
+            if not line:
+                if data:
+                    yield ServerEvent(name, "\n".join(data))
+                name, data, size = "message", [], 0
+            elif line.startswith("event:"):
+                name = line.removeprefix("event:").removeprefix(" ")
+            elif line.startswith("data:"):
+                data.append(line.removeprefix("data:").removeprefix(" "))
+                size += len(line)
+                if size > longest:
+                    raise httpx.ReadError("An event of the answer is longer than we read.")

@@ -17,7 +17,7 @@ BREAKS = {
         "import controlplane.agents.models",
     ),
     "The frontend knows no engine": ("frontend/urls.py", "import provisioner.engines.docker"),
-    "Plans, specs, engines and runtimes are free of Django": (
+    "Engines, workspaces and runtimes are free of Django": (
         "runtimes/catalog.py",
         "import django.db",
     ),

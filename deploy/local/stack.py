@@ -39,8 +39,12 @@ class Stack:
 
     def provisioner_environment(self) -> dict[str, str]:
         """May read what agents boot with."""
+        return {**self.gateway_environment(), **self._role("PROVISIONER")}
+
+    def gateway_environment(self) -> dict[str, str]:
+        """Speaks to agents with the tokens the node holds in memory; no role in the vault."""
         engine = {"DOCKER_HOST": self.docker_host} if self.docker_host else {}
-        return {**self._environment(), **self._role("PROVISIONER"), **engine}
+        return {**self._environment(), **engine}
 
     def seed_environment(self) -> dict[str, str]:
         """What makes the demo organisation; the password travels here and never in argv."""
@@ -56,6 +60,7 @@ class Stack:
         source = {"ROOST_SOURCE": fingerprint(REPOSITORY)}
         web = {**self.web_environment(), **source}
         provisioner = {**self.provisioner_environment(), **source}
+        gateway = {**self.gateway_environment(), **source}
         model = {"ROOST_STANDIN_MODEL": "1", **source}
         celery = (sys.executable, "-m", "celery", "-A", "controlplane", "worker")
         pool = ("--pool", "threads", "--concurrency", "8", "--queues", f"node.{own.node}")
@@ -66,7 +71,7 @@ class Stack:
             Program("web", _asgi("controlplane.asgi:application", "127.0.0.1", own.web_port), web),
             Program("gateway",
                     _asgi("provisioner.gateway.asgi:application", "127.0.0.1", own.gateway_port),
-                    provisioner),
+                    gateway),
             Program("worker", (*celery, *pool, *quiet), provisioner,
                     start_s=3, stop_wait_s=30),
             Program("node", (sys.executable, MANAGE, "node"), provisioner,

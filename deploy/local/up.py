@@ -71,7 +71,7 @@ def prepare_engine(installation: Installation) -> None:
 
 
 WEAKER = (
-    "the disk limit of a workspace is advisory (warned and stopped, not refused by the disk)",
+    "the disk limit of a workspace is advisory: it can grow past its size",
     "keys lie in shared memory (/dev/shm) instead of a mount of their own",
     "no network guard: agents can reach this machine and the local network",
 )

@@ -7,6 +7,8 @@ from controlplane.agents.models import Agent, Event
 from controlplane.agents.sizes import SIZES
 from controlplane.tenants.access import Access
 from controlplane.tenants.permissions import PERMISSIONS
+from frontend.looks import HELD, Look, look_of
+from frontend.silence import Silence, holding
 from frontend.templatetags.roost import icon, level, shape
 from frontend.verdicts import needs, status_of, verdict_of
 from runtimes.catalog import CATALOG
@@ -59,6 +61,17 @@ def todo(agent: Agent, may_write: bool) -> str:
     """The first button of its page, for a row that needs somebody."""
     buttons = verdict_of(agent, may_write).buttons
     return buttons[0].label if buttons and buttons[0].primary and needs(agent) else ""
+
+
+@register.filter
+def held_by(agent: Agent, silences: list[Silence]) -> Silence | None:
+    return holding(agent, silences)
+
+
+@register.filter
+def look_while(agent: Agent, silence: Silence | None) -> Look:
+    """How it looks while that silence, if any, holds it up."""
+    return HELD if silence else look_of(status_of(agent))
 
 
 @register.filter

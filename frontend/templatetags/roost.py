@@ -64,6 +64,13 @@ def when(moment: datetime | None) -> SafeString:
     return format_html('<time data-when datetime="{}">{}</time>', moment.isoformat(), words)
 
 
+@register.simple_tag
+def clock(moment: datetime) -> SafeString:
+    """The same where "… ago" would not fit the sentence."""
+    html = '<time data-when="clock" datetime="{}">{}</time>'
+    return format_html(html, moment.isoformat(), absolute(moment, now()))
+
+
 def relative(moment: datetime, at: datetime) -> str:
     seconds = max(0, round((at - moment).total_seconds()))
     if seconds < 5:
@@ -72,6 +79,10 @@ def relative(moment: datetime, at: datetime) -> str:
         return f"{seconds} s ago"
     if seconds < 3600:
         return f"{seconds // 60} min ago"
+    return absolute(moment, at)
+
+
+def absolute(moment: datetime, at: datetime) -> str:
     there, here = localtime(moment), localtime(at)
     if there.date() == here.date():
         return f"{there:%H:%M}"

@@ -2,28 +2,27 @@
 in the conversation when the page is opened again, for the agent goes on without us."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
-from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.timezone import now
 
 from controlplane.agents import gateway
 from controlplane.agents.models import Agent
 from controlplane.agents.queries import get_agent
-from controlplane.agents.sse import event, stream
+from controlplane.agents.sse import stream
 from controlplane.errors import NotFound, Refusal, Unavailable
 from controlplane.tenants.access import Access
-from frontend import markdown
+from frontend.answering import events_of
 from frontend.looks import look_of
 from frontend.pages import async_page, briefly, show
-from frontend.turns import Answer, Turn, turns_of
+from frontend.silence import silences_of
+from frontend.turns import newest, turns_of
 from frontend.verdicts import status_of
 
 LONGEST = 100_000  # characters of a message, as in the API
@@ -47,7 +46,7 @@ async def chat(request: HttpRequest, access: Access, name: str) -> HttpResponseB
     words = gateway.stream_message(access, agent, text, conversation or None)
     if "text/event-stream" not in request.headers.get("Accept", ""):
         return await _whole(request, access, agent, words, conversation, text)
-    return stream(_events(agent, words))
+    return stream(events_of(agent, words))
 
 
 async def _page(
@@ -65,6 +64,7 @@ async def _page(
         "section": "agents",
         "tab": "chat",
         "agent": agent,
+        "silences": partial(silences_of, [agent]),
         "status": status_of(agent),
         "look": look_of(status_of(agent)),
         "conversation": conversation,
@@ -96,7 +96,13 @@ async def _hear(access: Access, agent: Agent, conversation: str) -> dict[str, An
             raise NotFound("This conversation") from error
         return {"refused": str(error)}
     current = conversation or history.get("conversation") or MAIN
-    return {"talks": talks, "current": current, "turns": turns_of(history["messages"])}
+    shown = newest(history["messages"])
+    return {
+        "talks": talks,
+        "current": current,
+        "turns": await asyncio.to_thread(turns_of, shown),
+        "older": len(history["messages"]) - len(shown),
+    }
 
 
 async def _whole(
@@ -119,41 +125,3 @@ async def _whole(
     query = f"?c={conversation}" if conversation else ""
     await sync_to_async(messages.success)(request, f"{agent.name} has answered.")
     return HttpResponseRedirect(f"{address}{query}#end", status=303)
-
-
-async def _events(agent: Agent, words: AsyncIterator[dict[str, Any]]) -> AsyncIterator[str]:
-    """`text` and `tools` while it is written, then `done` or `failed`, all as clean HTML."""
-    answer, drawn = Answer(), 0.0
-    try:
-        async for word in words:
-            match word["type"]:
-                case "delta":
-                    answer.text += word["text"]
-                    # Longer answers are drawn less often: each time all of it is sent.
-                    if time.monotonic() - drawn > 0.05 + len(answer.text) / 100_000:
-                        drawn = time.monotonic()
-                        yield event("text", markdown.render(answer.text))
-                case "tool":
-                    answer.use(word["name"], word["state"], word.get("detail", ""))
-                    yield event("text", markdown.render(answer.text))
-                    yield event("tools", _draw("_tools", agent, tools=answer.tools))
-                case "completed":
-                    html = markdown.render(word["text"] or answer.text)
-                    turn = Turn(False, html, now(), answer.tools)
-                    yield event("conversation", word["conversation"])
-                    yield event("done", _draw("_turn", agent, turn=turn))
-                    return
-                case "failed":
-                    yield _failed(agent, word["message"])
-                    return
-        yield _failed(agent, "The answer was cut off.")
-    except (Refusal, Unavailable) as error:
-        yield _failed(agent, str(error))
-
-
-def _failed(agent: Agent, why: str) -> str:
-    return event("failed", _draw("_failed", agent, why=why))
-
-
-def _draw(template: str, agent: Agent, **context: Any) -> str:
-    return render_to_string(f"frontend/agent/chat/{template}.html", {"agent": agent, **context})

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -19,6 +20,7 @@ from frontend.batches import batches
 from frontend.live import LIFE, QUIET
 from frontend.loglines import lines_html, plain
 from frontend.pages import async_page, briefly, show
+from frontend.silence import silences_of
 
 FIRST = 300  # lines that come with the page
 MOST = 5000  # lines of a download
@@ -34,6 +36,7 @@ async def logs(request: HttpRequest, access: Access, name: str) -> HttpResponseB
         "section": "agents",
         "tab": "logs",
         "agent": agent,
+        "silences": partial(silences_of, [agent]),
         "may_write": access.may("agents:write"),
         "lines": lines_html(lines),
         "away": away,

@@ -14,14 +14,15 @@ from controlplane.tenants.access import Access
 from frontend import live
 from frontend.looks import look_of
 from frontend.pages import async_page, page, show
+from frontend.silence import Silence, holding, silences_of
 from frontend.steps import steps_of
-from frontend.verdicts import status_of, verdict_of
+from frontend.verdicts import Verdict, held, status_of, verdict_of
 
 EVENTS = 30
 PARTS = {
     name: f"frontend/agent/_{name}.html"
     for name in ("actions", "verdict", "progress", "timeline", "facts")
-}
+} | {"silence": "frontend/parts/silence.html"}
 
 
 @page("agents:read")
@@ -44,30 +45,43 @@ def drawn(access: Access, agent: Agent, before: int | None = None) -> dict[str, 
         events = events.filter(pk__lt=min(before, 2**62))
     newest = list(events[: EVENTS + 1])
     conditions = list(agent.conditions.order_by("type"))
+    silences = silences_of([agent])
     return {
         "section": "agents",
         "tab": "overview",
         "agent": agent,
         "status": status_of(agent),
-        "verdict": verdict_of(agent, access.may("agents:write")),
-        "steps": steps_of(agent),
+        "silences": silences,
+        "verdict": _verdict(access, agent, silences),
+        "steps": None if holding(agent, silences) else steps_of(agent),
         "events": newest[:EVENTS],
         "older": newest[EVENTS - 1].pk if len(newest) > EVENTS else None,
         "before": before,
         "conditions": conditions,
         "may_write": access.may("agents:write"),
         "may_chat": access.may("agents:chat"),
-        "shown": live.version(looked(agent, newest, conditions)),
+        "shown": live.version(looked(agent, newest, conditions, silences)),
     }
 
 
-def looked(agent: Agent, events: list[Event], conditions: list[Condition]) -> dict[str, Hashable]:
+def _verdict(access: Access, agent: Agent, silences: list[Silence]) -> Verdict:
+    may_write = access.may("agents:write")
+    if silence := holding(agent, silences):
+        return held(agent, silence.since, may_write)
+    return verdict_of(agent, may_write)
+
+
+def looked(
+    agent: Agent, events: list[Event], conditions: list[Condition], silences: list[Silence]
+) -> dict[str, Hashable]:
     status = status_of(agent)
+    silence = holding(agent, silences)
     since = agent.status_since.isoformat()
     return {
         "actions": (status, agent.name),
-        "verdict": (status, agent.reason, agent.message, since, agent.name),
-        "progress": (status, agent.step, since),
+        "silence": tuple((one, one.age) for one in silences),
+        "verdict": (status, agent.reason, agent.message, since, agent.name, silence),
+        "progress": (status, agent.step, since, silence),
         "timeline": events[0].pk if events else 0,
         "facts": (
             agent.release_id,
@@ -89,7 +103,8 @@ class AgentParts:
             self.hurried = False
             return {"verdict": "gone"}
         self.hurried = look_of(status_of(agent)).spins
-        return looked(agent, list(events_of(agent)[:1]), list(agent.conditions.order_by("type")))
+        events, conditions = list(events_of(agent)[:1]), list(agent.conditions.order_by("type"))
+        return looked(agent, events, conditions, silences_of([agent]))
 
     def draw(self, names: set[str]) -> Mapping[str, str]:
         agent = self._agent()

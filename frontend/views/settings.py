@@ -1,5 +1,6 @@
 """Changing an agent, which makes a release, and deleting it."""
 
+from functools import partial
 from typing import Any
 
 from django.conf import settings as django_settings
@@ -15,6 +16,7 @@ from controlplane.errors import Refusal
 from controlplane.tenants.access import Access
 from frontend.forms.settings import DeleteForm, SettingsForm
 from frontend.pages import go, page, show
+from frontend.silence import silences_of
 from frontend.verdicts import status_of
 
 
@@ -79,6 +81,7 @@ def _page(
         "section": "agents",
         "tab": "settings",
         "agent": agent,
+        "silences": partial(silences_of, [agent]),
         "status": status_of(agent),
         "form": form,
         "deleting": deleting,

@@ -1,8 +1,9 @@
-"""Start, stop, restart, resize and delete: a POST each, with or without a script."""
+"""Start, stop, restart and resize: a POST each, with or without a script."""
 
 from collections.abc import Callable
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import reverse
 
@@ -41,8 +42,9 @@ def _restart(access: Access, agent: Agent, request: HttpRequest) -> str:
 def _resize(access: Access, agent: Agent, request: HttpRequest) -> str:
     # No size at all would mean "as it is" to the control plane.
     size = request.POST.get("value") or "nothing"
-    update_agent(access, agent, size=size)
-    start_agent(access, agent)
+    with transaction.atomic():  # a start that is refused leaves no release behind
+        update_agent(access, agent, size=size)
+        start_agent(access, agent)
     return f"{agent.name} is {SIZES[size].title} now, and starting."
 
 

@@ -24,7 +24,7 @@ def make_app() -> Starlette:
             Route(AGENT + "/conversations", chat.conversations),
             Route(AGENT + "/logs", logs.logs),
         ],
-        exception_handlers={GatewayProblem: problem},
+        exception_handlers={GatewayProblem: problem, Exception: unexpected},
     )
 
 
@@ -35,3 +35,9 @@ async def health(request: Request) -> Response:
 async def problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, GatewayProblem)  # noqa: S101  registered for nothing else
     return JSONResponse({"code": error.code, "message": str(error)}, error.status)
+
+
+async def unexpected(request: Request, error: Exception) -> Response:
+    """Starlette raises it on afterwards, and the server logs its traceback."""
+    said = "The gateway met an error of its own. The agent most likely goes on; try again later."
+    return await problem(request, GatewayProblem(502, "gateway_failed", said))

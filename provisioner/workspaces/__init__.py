@@ -1,1 +1,1 @@
-"""Durable disks. `driver()` gives the one this node was set up for."""
+"""Durable disks, by the driver this node was set up for; backend.py chooses."""

@@ -13,6 +13,8 @@ Errors:
 """
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -56,6 +58,15 @@ class Mounted:
     data: Path
     identity: Path
     kind: str
+
+
+@contextmanager
+def troubles() -> Iterator[None]:
+    """A full or failing disk of the node is trouble like any other, with the system's own words."""
+    try:
+        yield
+    except OSError as error:
+        raise WorkspaceTrouble(f"The node's own disk failed: {error}.") from error
 
 
 class WorkspaceDriver(Protocol):

@@ -22,6 +22,7 @@ from provisioner.workspaces.base import (
     WorkspaceTrouble,
     check_identity,
     identity_text,
+    troubles,
 )
 from provisioner.workspaces.mounts import is_mounted, run, unmount
 
@@ -39,6 +40,7 @@ class LoopWorkspaces:
         self.pool = state / "pool"
         self.points = state / "workspaces"
 
+    @troubles()
     def prepare_node(self) -> None:
         """A sparse XFS file, mounted: reflinks then work on whatever the host's own disk is."""
         for folder in (self.pool, self.points):
@@ -59,6 +61,7 @@ class LoopWorkspaces:
         run("mkfs.xfs", "-q", "-f", "-m", "reflink=1", str(part))
         part.rename(self.pool_image)
 
+    @troubles()
     def ensure(self, agent_id: str, gib: int, *, made: bool) -> Mounted:
         image, point = self._image(agent_id), self.points / agent_id
         if not is_mounted(point):
@@ -111,6 +114,7 @@ class LoopWorkspaces:
     def release(self, agent_id: str) -> None:
         unmount(self.points / agent_id)
 
+    @troubles()
     def destroy(self, agent_id: str) -> None:
         point = self.points / agent_id
         unmount(point)

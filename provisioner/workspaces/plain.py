@@ -14,6 +14,7 @@ from provisioner.workspaces.base import (
     WorkspaceTrouble,
     check_identity,
     identity_text,
+    troubles,
 )
 from runtimes.references import base_reference
 
@@ -25,9 +26,11 @@ class PlainWorkspaces:
         self.points = state / "workspaces"
         self.engine = engine
 
+    @troubles()
     def prepare_node(self) -> None:
         self.points.mkdir(parents=True, exist_ok=True)
 
+    @troubles()
     def ensure(self, agent_id: str, gib: int, *, made: bool) -> Mounted:
         point = self.points / agent_id
         mounted = Mounted(point / "data", point / "id", "plain")
@@ -38,6 +41,7 @@ class PlainWorkspaces:
             mounted.identity.mkdir(parents=True, exist_ok=True)
             mounted.data.mkdir(exist_ok=True)
             text = mounted.identity / "workspace.json"
+            text.unlink(missing_ok=True)  # one that a failed try left cannot be written again
             text.write_text(identity_text(agent_id))
             text.chmod(0o444)
             self._as_root(point, f"chown {AGENT_UID}:{AGENT_UID} /it/data && chmod 700 /it/data")
@@ -51,6 +55,7 @@ class PlainWorkspaces:
     def release(self, agent_id: str) -> None:
         return
 
+    @troubles()
     def destroy(self, agent_id: str) -> None:
         point = self.points / agent_id
         if point.exists():

@@ -15,7 +15,7 @@ from controlplane import ids
 from controlplane.agents.models import Agent, Release
 from provisioner import names
 from provisioner.backend import Backend
-from provisioner.engines.base import NetworkSpec
+from provisioner.engines.base import EngineRefused, NetworkSpec
 from provisioner.spec import Place, container_spec
 from runtimes.catalog import CATALOG
 
@@ -121,7 +121,7 @@ def box(
     dns: tuple[str, ...] = (),
     memory_mb: int = 128,
 ) -> Iterator[Box]:
-    """It runs for the block; afterwards nothing of it is left but its network."""
+    """It runs for the block; afterwards nothing of it is left."""
     agent = Agent(id=ids.agent_id(), organisation_id=ids.organisation_id())
     release = Release(
         number=1, image=image, provider="custom", model="m", base_url="http://127.0.0.1/v1",
@@ -148,6 +148,8 @@ def box(
         backend.engine.ensure_removed(made.name)
         backend.keys.withdraw(agent.pk)
         backend.workspaces.destroy(agent.pk)
+        with contextlib.suppress(EngineRefused):  # others are still in it
+            backend.engine.ensure_network_removed(network.name)
 
 
 def until_up(made: Box, boots: int = 1) -> None:

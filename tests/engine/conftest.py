@@ -21,10 +21,11 @@ from controlplane.agents.actions import create_agent
 from controlplane.agents.models import Agent
 from controlplane.keys.vault import get_vault
 from provisioner import guard, host, names, resolver, shutdown
-from provisioner.backend import Backend, guard_policy
+from provisioner.backend import Backend
 from provisioner.engines.docker import DockerEngine
 from provisioner.images import ensure_images
 from provisioner.probe import HttpProber
+from provisioner.reach import guard_policy
 from provisioner.reconcile import load, reconcile
 from provisioner.secrets import TmpfsKeys
 from provisioner.workspaces.loop import LoopWorkspaces
@@ -79,15 +80,17 @@ def node(state: Path, django_db_setup: None, django_db_blocker) -> Iterator[Back
         guarded=True,
         patience=60,
     )
-    with as_node(state), django_db_blocker.unblock():
-        shutdown.clean(backend, print)
-        ensure_images(engine, print)
-        backend.workspaces.prepare_node()
-        host.ensure_service_address(ADDRESS)
-    with model_server(ADDRESS, MODEL_PORT):
-        yield backend
-    with as_node(state), django_db_blocker.unblock():
-        shutdown.clean(backend, print)
+    try:
+        with as_node(state), django_db_blocker.unblock():
+            shutdown.clean(backend, print)
+            ensure_images(engine, print)
+            backend.workspaces.prepare_node()
+            host.ensure_service_address(ADDRESS)
+        with model_server(ADDRESS, MODEL_PORT):
+            yield backend
+    finally:
+        with as_node(state), django_db_blocker.unblock():
+            shutdown.clean(backend, print)
 
 
 @pytest.fixture(scope="session")

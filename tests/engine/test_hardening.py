@@ -194,7 +194,7 @@ for _ in range(200):
 
 
 def test_orphans_are_reaped(acme_box):
-    """Two hundred children whose parent died before them leave nothing behind (case R13)."""
+    """Two hundred children whose parent died before them leave nothing behind."""
     assert acme_box.python(ORPHANS).code == 0
 
     wait_for(lambda: processes(acme_box) < 8)

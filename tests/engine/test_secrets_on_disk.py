@@ -1,5 +1,5 @@
 """A key's value and an agent's own token are nowhere but in the vault and in the key directory's
-memory (case K3): real Hermes, real vault, searched in every shape."""
+memory: real Hermes, real vault, searched in every shape."""
 
 import base64
 import json

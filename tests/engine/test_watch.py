@@ -1,5 +1,5 @@
 """The whole node process beside a real engine, with the queue away: what happens behind our back is
-noticed, healed and told (case R7), and wishes are found by the sweep alone."""
+noticed, healed and told, and wishes are found by the sweep alone."""
 
 import contextlib
 import gc
@@ -207,7 +207,7 @@ def test_the_node_says_that_it_lives(run):
 def test_an_engine_that_hangs_is_told_and_nothing_is_called_gone(
     backend, fast, as_alice, tiny, hanging_engine, monkeypatch
 ):
-    """Case R8: the node is marked, its agents are `unknown`, and all come back by themselves."""
+    """The node is marked, its agents are `unknown`, and all come back by themselves."""
     monkeypatch.setattr(docker_engine, "TIMEOUT", 1)
     agent = actions.create_agent(
         as_alice, name="scout", runtime="hermes", disk_gib=1, egress="none"

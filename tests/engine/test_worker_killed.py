@@ -1,5 +1,5 @@
 """A worker is killed with -9 before each of its deeds; the next pass leaves one agent and nothing
-else (case R1)."""
+else."""
 
 import json
 import os

@@ -331,7 +331,7 @@ def test_the_identity_cannot_be_forged_from_inside(acme_box, workspaces):
 
 def test_an_unmounted_workspace_is_not_booted_blank_and_is_found_again(node, tiny):
     """The engine alone restarts it, and it refuses (78) until the node has mounted; no boot is
-    lost on the stubs (cases S3, K2)."""
+    lost on the stubs."""
     with box(node, tiny, ACME_NET, host=3) as made:
         made.run("sh", "-c", "echo kept > /workspace/file")
         os.kill(made.pid, 9)
@@ -357,7 +357,7 @@ def test_an_unmounted_workspace_is_not_booted_blank_and_is_found_again(node, tin
 
 
 def test_a_clean_up_of_what_is_unused_takes_no_workspace(node, tiny):
-    """What `volume prune` and `system prune --volumes` do, to our own part (case S4)."""
+    """What `volume prune` and `system prune --volumes` do, to our own part."""
     api = node.engine._api
     mine = {"label": [f"{names.INSTALLATION}={INSTALLATION}"]}
     with box(node, tiny, ACME_NET, host=3) as made:

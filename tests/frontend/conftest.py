@@ -8,7 +8,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from django.conf import settings as django_settings
 from django.test import Client
+from django.utils.timezone import now
 
 from controlplane.agents.actions import create_agent
 from controlplane.agents.models import Agent
@@ -16,8 +18,20 @@ from controlplane.keys.actions import add_key
 from controlplane.keys.models import Key
 from controlplane.tenants.access import Access
 from controlplane.tenants.models import Organisation, User
+from provisioner.models import Node
 
 VALUE = "sk-ant-" + "s3cret" * 8
+
+
+@pytest.fixture
+def node(db: None) -> Node:
+    return Node.objects.create(name=django_settings.ROOST_NODE, heartbeat_at=now())
+
+
+@pytest.fixture
+def acme(acme: Organisation, node: Node) -> Organisation:
+    """Acme, on a node that reports."""
+    return acme
 
 
 @pytest.fixture

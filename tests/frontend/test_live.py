@@ -11,6 +11,7 @@ from django.test import Client
 from controlplane.agents.actions import create_agent
 from controlplane.agents.models import Agent
 from controlplane.tenants.access import Access
+from controlplane.tenants.models import Membership
 from frontend import live
 from frontend.batches import batches
 from frontend.listing import Wish
@@ -123,6 +124,31 @@ def test_a_page_gets_what_changed_and_only_that(quick: None, as_alice: Access) -
 
     assert "Out of fish." in changed
     assert "egret" not in changed
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_page_ends_with_the_right_to_see_it(quick: None, as_bob: Access) -> None:
+    shown = live.version(ListParts(as_bob, Wish()).look())
+
+    def remove() -> None:
+        Membership.objects.filter(user=as_bob.user).delete()
+
+    with pytest.raises(StopAsyncIteration):
+        heard(as_bob, shown, remove)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_without_the_right_a_page_says_nothing_at_all(quick: None, as_bob: Access) -> None:
+    Membership.objects.filter(user=as_bob.user).delete()
+
+    with pytest.raises(StopAsyncIteration):
+        async_to_sync(first_word)(as_bob)
+
+
+async def first_word(access: Access) -> str:
+    stream = live.follow(ListParts(access, Wish()), "old")
+    assert (await anext(stream)).startswith("retry:")
+    return await anext(stream)
 
 
 @pytest.mark.parametrize(

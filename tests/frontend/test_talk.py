@@ -69,6 +69,19 @@ def test_words_from_elsewhere_are_text(
     assert "&lt;script&gt;" in page
 
 
+def test_a_page_has_the_newest_of_a_long_conversation(
+    alice_web: Client, agent: Agent, gateway: Any
+) -> None:
+    messages = [said("assistant", f"word-{at}.") for at in range(230)]
+    gateway.says = {"conversations": {"conversations": []}, "messages": history(*messages)}
+
+    page = alice_web.get(CHAT).content.decode()
+
+    assert page.count("word-") == 200
+    assert "word-229." in page
+    assert "30 older messages are not shown here." in page
+
+
 def test_a_gateway_that_is_away_leaves_the_page_usable(
     alice_web: Client, agent: Agent, settings: Any
 ) -> None:
@@ -103,21 +116,16 @@ def test_a_conversation_that_is_not_there_is_404(
     assert alice_web.get(f"{CHAT}?c=nope").status_code == 404
 
 
-def test_an_answer_comes_word_by_word_as_clean_html(
-    alice: User, agent: Agent, gateway: Any
-) -> None:
+def test_an_answer_comes_as_clean_html(alice: User, agent: Agent, gateway: Any) -> None:
     gateway.says["stream"] = [
         {"type": "tool", "name": "look", "state": "started", "detail": SCRIPT},
         {"type": "tool", "name": "look", "state": "completed", "detail": ""},
-        {"type": "delta", "text": "In "},
-        {"type": "delta", "text": "**Kiel**"},
+        {"type": "delta", "text": "In **Kiel**"},
         {"type": "completed", "conversation": "main", "text": f"In **Kiel**. {SCRIPT}"},
     ]
 
     events = heard(alice, CHAT, {"text": "Where?", "conversation": ""})
 
-    assert "event: tools" in events
-    assert "event: text" in events
     assert "event: conversation\ndata: main" in events
     assert "event: done" in events
     assert "<strong>Kiel</strong>" in events

@@ -65,6 +65,16 @@ def test_a_paused_organisation_is_told_why(alice_web: Client, agent: Agent) -> N
     assert "The invoice of November is open." in response.content.decode()
 
 
+def test_a_resize_that_may_not_start_changes_nothing(alice_web: Client, agent: Agent) -> None:
+    Organisation.objects.update(paused_reason="The invoice of November is open.")
+
+    response = alice_web.post("/acme/agents/heron/resize", {"value": "medium"}, follow=True)
+
+    agent.refresh_from_db()
+    assert "The invoice of November is open." in response.content.decode()
+    assert (agent.release.number, agent.release.memory_mb, agent.generation) == (1, 512, 1)
+
+
 def test_a_verb_is_no_link(alice_web: Client, agent: Agent) -> None:
     assert alice_web.get("/acme/agents/heron/stop").status_code == 405
 

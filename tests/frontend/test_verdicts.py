@@ -10,8 +10,10 @@ from controlplane.agents.lifecycle import Goal, Status
 from controlplane.agents.models import Agent
 from controlplane.agents.timeline import tell
 from controlplane.tenants.access import Access
-from frontend.verdicts import status_of, verdict_of
+from frontend.templatetags.nouns import condition_title
+from frontend.verdicts import TITLES, status_of, verdict_of
 from frontend.views.overview import AgentParts
+from provisioner import conditions
 
 SEEN = {"observed_generation": 1, "observed_release": 1}
 
@@ -63,6 +65,16 @@ def test_the_largest_size_offers_to_try_again(agent: Agent) -> None:
     agent.release.memory_mb = 4096
 
     assert buttons(agent) == ["Start again", "See the log"]
+
+
+@pytest.mark.parametrize("status", list(Status))
+def test_every_status_has_a_title(status: Status) -> None:
+    assert TITLES[status]
+
+
+@pytest.mark.parametrize("kind", conditions.TYPES)
+def test_every_condition_has_a_title(kind: str) -> None:
+    assert condition_title(kind) != kind
 
 
 def test_a_viewer_has_no_buttons(agent: Agent) -> None:

@@ -3,10 +3,11 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.utils import timezone
 
 from frontend import markdown
 from frontend.loglines import level_of, line_html
-from frontend.templatetags.roost import cores, initials, memory, relative
+from frontend.templatetags.roost import clock, cores, initials, memory, relative
 from frontend.turns import Answer
 
 NOON = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
@@ -78,6 +79,10 @@ def test_a_line_loses_its_colours_and_nothing_else() -> None:
 )
 def test_times_are_relative_under_an_hour(ago: timedelta, words: str) -> None:
     assert relative(NOON - ago, NOON) == words
+
+
+def test_a_clock_is_never_relative() -> None:
+    assert f">{timezone.localtime():%H:%M}</time>" in clock(timezone.now())
 
 
 @pytest.mark.parametrize(

@@ -33,8 +33,30 @@ class Passes:
         return True
 
 
+class Rows:
+    """In the place of the table: which agents there are."""
+
+    def __init__(self) -> None:
+        self.purged: set[str] = set()
+        self.objects = self
+
+    def filter(self, *, pk: str) -> "Rows":
+        self.asked = pk
+        return self
+
+    def exists(self) -> bool:
+        return self.asked not in self.purged
+
+
 @pytest.fixture
-def passes(monkeypatch) -> Passes:
+def rows(monkeypatch) -> Rows:
+    made = Rows()
+    monkeypatch.setattr(crew_module, "Agent", made)
+    return made
+
+
+@pytest.fixture
+def passes(rows, monkeypatch) -> Passes:
     made = Passes()
     monkeypatch.setattr(crew_module, "reconcile", made)
     monkeypatch.setattr(crew_module, "RETRY_AFTER", 0.01)
@@ -88,7 +110,7 @@ def test_news_during_a_pass_is_one_more_pass_afterwards(crew, passes):
         crew.nudge("a")
     passes.go.release(2)
 
-    until(lambda: idle(crew))
+    until(lambda: len(passes.began) == 2 and idle(crew))
     assert passes.began == ["a", "a"]
     assert passes.most_at_once == 1
 
@@ -96,10 +118,42 @@ def test_news_during_a_pass_is_one_more_pass_afterwards(crew, passes):
 def test_news_waits_for_another_worker_to_let_go(crew, passes):
     passes.refusals = 5
     crew.nudge("a", insist=True)
-    passes.go.release()
 
+    until(lambda: passes.began == ["a"] * 6)
+    passes.go.release()
     until(lambda: idle(crew))
+    time.sleep(0.05)
     assert passes.began == ["a"] * 6
+
+
+def test_who_waits_for_another_worker_keeps_no_hand_from_others(crew, passes):
+    passes.refusals = crew_module.HANDS * 3
+    for number in range(crew_module.HANDS):
+        crew.nudge(f"held{number}", insist=True)
+    until(lambda: len(passes.began) >= crew_module.HANDS)
+
+    crew.nudge("free")
+
+    until(lambda: "free" in passes.began)
+
+
+def test_nobody_waits_for_an_agent_that_is_gone_for_good(crew, passes, rows):
+    rows.purged.add("a")
+    passes.refusals = 1000
+    crew.nudge("a", insist=True)
+
+    until(lambda: passes.began and idle(crew))
+    time.sleep(0.05)
+    assert passes.began == ["a"]
+
+
+def test_after_its_end_nothing_is_begun(crew, passes):
+    passes.go.release(10)
+    crew.stop()
+
+    crew.nudge("a", insist=True)
+
+    assert passes.began == []
 
 
 def test_news_during_a_pass_waits_for_another_worker_too(crew, passes):
@@ -109,7 +163,8 @@ def test_news_during_a_pass_waits_for_another_worker_too(crew, passes):
     passes.refusals = 3
     passes.go.release(2)
 
-    until(lambda: idle(crew))
+    until(lambda: len(passes.began) == 5 and idle(crew))
+    time.sleep(0.05)
     assert passes.began == ["a"] * 5
 
 
@@ -117,7 +172,8 @@ def test_without_news_an_agent_that_is_held_is_left_to_the_sweep(crew, passes):
     passes.refusals = 5
     crew.nudge("a")
 
-    until(lambda: idle(crew))
+    until(lambda: passes.began and idle(crew))
+    time.sleep(0.05)
     assert passes.began == ["a"]
 
 
@@ -125,8 +181,9 @@ def test_an_agent_that_is_held_for_ever_is_left_to_the_sweep(crew, passes):
     passes.refusals = 1000
     crew.nudge("a", insist=True)
 
-    until(lambda: idle(crew))
-    assert len(passes.began) == crew_module.RETRIES
+    until(lambda: len(passes.began) > crew_module.RETRIES and idle(crew))
+    time.sleep(0.05)
+    assert len(passes.began) == crew_module.RETRIES + 1
 
 
 def test_as_many_at_once_as_there_are_hands(crew, passes):

@@ -111,7 +111,7 @@ def test_docker_rm_f_with_web_worker_and_queue_killed_meanwhile(stack, told):
 
 
 def test_the_engine_restarts_it_with_its_keys_while_the_control_plane_is_down(stack, told):
-    """Case K2: nobody of ours is there to help."""
+    """Nobody of ours is there to help."""
     agent = stack.facts["agent"]
     stack.control("stop", "web", "worker", "gateway", "node", "valkey", "openbao")
     before = main_process(agent)
@@ -129,14 +129,13 @@ def test_the_engine_restarts_it_with_its_keys_while_the_control_plane_is_down(st
 
 
 def test_postgres_killed_under_everything(stack, told):
-    """Case R6."""
     stack.kill("postgres")
 
     assert_survived(stack, told)
 
 
 def test_a_flushed_queue_loses_nothing(stack, told):
-    """Case R5: accepted while the queue is away, carried out all the same."""
+    """Accepted while the queue is away, carried out all the same."""
     stack.control("stop", "valkey", "worker")
     try:
         body = {"name": "no-queue", "runtime": "hermes", "disk_gib": 1, "egress": "none"}

@@ -17,6 +17,7 @@ from controlplane.agents.errors import (
     AgentNameTaken,
     AgentNotDeleted,
     DiskLimitReached,
+    GraceOver,
     MemoryLimitReached,
     UnknownKey,
 )
@@ -161,6 +162,8 @@ def restore_agent(access: Access, agent: Agent) -> Agent:
         agent = Agent.objects.select_for_update(no_key=True).get(pk=agent.pk)
         if agent.goal != Goal.DELETED:
             raise AgentNotDeleted(agent.name)
+        if agent.purge_at is not None and agent.purge_at <= now():
+            raise GraceOver(agent.name)
         _refuse_taken(agent, agent.name)
         release = _release(agent)
         _refuse_over_limits(organisation, release)
@@ -184,8 +187,8 @@ def _set_goal(access: Access, agent: Agent, goal: Goal, verb: str, title: str) -
     access.require("agents:write")
     with transaction.atomic():
         agent = _lock_agent(agent)
-        agent.goal, agent.goal_reason = goal, ""
-        agent.save(update_fields=["goal", "goal_reason"])
+        agent.goal = goal
+        agent.save(update_fields=["goal"])
         _note(access.actor, agent, verb, title)
         _wish(agent)
     return agent

@@ -9,6 +9,7 @@ Errors a caller of this app can meet:
   - AgentChanged          somebody changed it since you read it (412)
   - AgentDeleted          it is being deleted and takes no more wishes
   - AgentNotDeleted       there is nothing to bring back
+  - GraceOver             it is too late to bring it back
   - AgentNotRunning       nobody is there to talk to
   * Invalid
     - UnknownRuntime, UnknownKey, ImpossibleName, ImpossibleSetting
@@ -76,6 +77,15 @@ class AgentNotDeleted(Refusal):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} is not deleted, so there is nothing to bring back.")
+
+
+class GraceOver(Refusal):
+    code = "grace_over"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"The grace period of {name} is over, and its workspace is being destroyed."
+        )
 
 
 class AgentNotRunning(Refusal):

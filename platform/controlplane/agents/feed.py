@@ -23,6 +23,7 @@ class Feed:
     def __init__(self) -> None:
         self._queues: dict[str, set[asyncio.Queue[int]]] = defaultdict(set)
         self._poller: asyncio.Task[None] | None = None
+        self._begun = asyncio.Event()
 
     @asynccontextmanager
     async def listen(self, *agent_ids: str) -> AsyncIterator[asyncio.Queue[int]]:
@@ -31,9 +32,11 @@ class Feed:
         for agent_id in agent_ids:
             self._queues[agent_id].add(queue)
         if self._poller is None or self._poller.done():
-            newest = await from_async(_newest)()
-            self._poller = asyncio.create_task(self._poll(newest))
+            # No pause between the question and these lines, or two listeners would start two.
+            self._begun = asyncio.Event()
+            self._poller = asyncio.create_task(self._poll(self._begun))
         try:
+            await self._begun.wait()  # what happens from here on is told
             yield queue
         finally:
             for agent_id in agent_ids:
@@ -41,8 +44,9 @@ class Feed:
                 if not self._queues[agent_id]:
                     del self._queues[agent_id]
 
-    async def _poll(self, newest: int) -> None:
-        seen = set(range(newest - OVERLAP, newest + 1))
+    async def _poll(self, begun: asyncio.Event) -> None:
+        seen = await self._first()
+        begun.set()
         while self._queues:
             await asyncio.sleep(INTERVAL)
             try:
@@ -58,6 +62,16 @@ class Feed:
                         queue.put_nowait(event_id)
             horizon = max(seen, default=0) - 2 * OVERLAP
             seen = {event_id for event_id in seen if event_id >= horizon}
+
+    async def _first(self) -> set[int]:
+        """What was there before anybody listened."""
+        while True:
+            try:
+                newest = await from_async(_newest)()
+            except Error:
+                await asyncio.sleep(INTERVAL)
+                continue
+            return set(range(newest - OVERLAP, newest + 1))
 
 
 def _newest() -> int:

@@ -1,12 +1,13 @@
 """The web process's line to the node's gateway, which alone may speak to engines and agents.
 
-Everything here is async and streams; errors come as GatewayUnavailable (503) or as the
-Refusal that the gateway gave, with its code and sentence.
+Everything here is async and streams; errors come as GatewayUnavailable (503), or with the
+gateway's own status, code and sentence: GatewayRefusal (4xx), GatewayFailure (5xx).
 """
 
 import json
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from functools import cache
 from typing import Any
 
@@ -19,6 +20,7 @@ from controlplane.agents.models import Agent
 from controlplane.database import from_async
 from controlplane.errors import Refusal
 from controlplane.tenants.access import Access
+from runtimes.lines import lines as lines_of
 
 # A turn may think for a long time between two words; the line itself answers at once.
 TIMEOUT = httpx.Timeout(10, read=600)
@@ -34,6 +36,14 @@ class GatewayRefusal(Refusal):
 
 class NothingSent(GatewayUnavailable):
     """The agent surely heard nothing, so that saying it again says it once."""
+
+
+class GatewayFailure(NothingSent):
+    """What the gateway could not do, in its words."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status, self.code = status, code
 
 
 async def conversations(access: Access, agent: Agent) -> list[dict[str, Any]]:
@@ -55,8 +65,9 @@ async def stream_message(
     {"type": "completed", "conversation", "text"}, {"type": "failed", "code", "message"}.
     The last is always completed or failed. Leaving early leaves the agent's turn running."""
     body = {"text": text, "conversation": conversation}
-    async for line in _lines(access, agent, "chat", "POST", "messages", json=body):
-        yield json.loads(line)
+    async with aclosing(_lines(access, agent, "chat", "POST", "messages", json=body)) as found:
+        async for line in found:
+            yield json.loads(line)
 
 
 async def logs(
@@ -68,8 +79,9 @@ async def logs(
     more; follow again with `since`.
     """
     query = {"follow": "1" if follow else "", "since": since, "tail": str(tail)}
-    async for line in _lines(access, agent, "logs", "GET", "logs", params=query):
-        yield json.loads(line)
+    async with aclosing(_lines(access, agent, "logs", "GET", "logs", params=query)) as found:
+        async for line in found:
+            yield json.loads(line)
 
 
 async def _get(
@@ -88,7 +100,7 @@ async def _get(
 
 async def _lines(
     access: Access, agent: Agent, verb: str, method: str, path: str, **options: Any
-) -> AsyncIterator[str]:
+) -> AsyncGenerator[str, None]:
     headers = await _headers(access, agent, verb)
     try:
         async with (
@@ -97,24 +109,14 @@ async def _lines(
         ):
             if response.status_code >= 400:
                 _refuse(response.status_code, await response.aread())
-            async for line in _split(response.aiter_bytes()):
-                yield line
+            async with aclosing(lines_of(response.aiter_bytes())) as found:
+                async for line in found:
+                    if line:  # an empty one says that the other side is there
+                        yield line
     except (httpx.ConnectError, httpx.ConnectTimeout) as error:
         raise NothingSent from error
     except httpx.HTTPError as error:
         raise GatewayUnavailable from error
-
-
-async def _split(chunks: AsyncIterator[bytes]) -> AsyncIterator[str]:
-    """Lines end at a line feed only: httpx also ends them at U+2028, which JSON may hold."""
-    rest = b""
-    async for chunk in chunks:
-        *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
-            if line:
-                yield line.decode()
-    if rest:
-        yield rest.decode()
 
 
 async def _headers(access: Access, agent: Agent, verb: str) -> dict[str, str]:
@@ -145,5 +147,5 @@ def _refuse(status: int, body: bytes) -> None:
     except (ValueError, KeyError, TypeError) as error:
         raise NothingSent from error
     if status >= 500:
-        raise NothingSent(message)
+        raise GatewayFailure(status, code, message)
     raise GatewayRefusal(status, code, message)

@@ -36,13 +36,15 @@ class Lease:
     @classmethod
     def claim(cls, agent_id: str, ttl: timedelta = TTL) -> Self | None:
         """None while another worker holds it. Of two racing, the database lets one win."""
-        moment = now()
+        moment, me = now(), worker_name()
         mine = Agent.objects.filter(pk=agent_id).unleased(moment)
-        won = mine.update(lease_owner=worker_name(), lease_until=moment + ttl, fence=F("fence") + 1)
+        won = mine.update(lease_owner=me, lease_until=moment + ttl, fence=F("fence") + 1)
         if not won:
             return None
-        fence = Agent.objects.values_list("fence", flat=True).get(pk=agent_id)
-        return cls(agent_id, fence)
+        # Should so much time pass here that it expired and went to another, the fence is theirs.
+        mine = Agent.objects.filter(pk=agent_id, lease_owner=me)
+        fence = mine.values_list("fence", flat=True).first()
+        return None if fence is None else cls(agent_id, fence)
 
     def renew(self, ttl: timedelta = TTL) -> None:
         self.write(lease_until=now() + ttl)

@@ -37,7 +37,6 @@ class Agent(models.Model):
     name = models.CharField(max_length=63)
     runtime = models.CharField(max_length=32)
     goal = models.CharField(max_length=10, choices=Goal, default=Goal.RUNNING)
-    goal_reason = models.CharField(max_length=200, blank=True)
     release = models.ForeignKey("Release", models.PROTECT, null=True, related_name="+")
     generation = models.PositiveIntegerField(default=1)  # counts every change people made
     restart_serial = models.PositiveIntegerField(default=0)  # counts the restarts they asked for
@@ -55,7 +54,7 @@ class Agent(models.Model):
     observed_generation = models.PositiveIntegerField(default=0)
     observed_release = models.PositiveIntegerField(default=0)
     workspace_made_at = models.DateTimeField(null=True, blank=True)
-    step = models.CharField(max_length=12, blank=True)  # what a start is at: see provisioner.steps
+    step = models.CharField(max_length=12, blank=True)  # what a start is at: see provisioner.boot
     address = models.GenericIPAddressField(null=True, blank=True)
     ready_at = models.DateTimeField(null=True, blank=True)
     seen_at = models.DateTimeField(null=True, blank=True)

@@ -51,7 +51,7 @@ def read(text: str, agent_id: str, verb: str) -> Ticket:
 
 
 def still_allowed(ticket: Ticket) -> bool:
-    """Whether its holder may go on: role not lowered, token not revoked (case W3)."""
+    """Whether its holder may go on: role not lowered, token not revoked."""
     return right_stands(
         NEEDS[ticket.verb],
         organisation=ticket.organisation,

@@ -5,7 +5,7 @@ from rest_framework import serializers
 
 
 class StrictSerializer(serializers.Serializer[Any]):
-    """Refuses fields it does not know: a typo must not be taken for consent (case T5).
+    """Refuses fields it does not know: a typo must not be taken for consent.
 
     Refuses a number where text belongs, and the reverse: what was sent is what is stored.
     """

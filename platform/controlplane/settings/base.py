@@ -99,7 +99,7 @@ TEMPLATES = [
 
 DATABASES = {"default": env.db("DATABASE_URL")}
 # Threads come and go under ASGI, so connections belong to a pool of the process, not to threads;
-# one that was lost is noticed before a request meets it (case R6).
+# one that was lost is noticed before a request meets it.
 DATABASES["default"]["CONN_MAX_AGE"] = 0
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {
@@ -164,6 +164,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "max_retries": 0,
     "interval_start": 0,
     "socket_connect_timeout": 1,
+    # Longer than a worker's own blocking wait for messages, shorter than anybody's patience.
+    "socket_timeout": 5,
     "retry_on_timeout": False,
 }
 # Counts sign-in attempts. In the database, so that nobody is locked out, or let through, while the

@@ -72,7 +72,7 @@ def of_token(token: ApiToken, organisation_id: str, *, ip: str | None = None) ->
 
 
 def right_stands(permission: str, *, organisation: str, user: int, token: str = "") -> bool:
-    """Whether somebody still has a right, read afresh: for what outlasts its request (case W3)."""
+    """Whether somebody still has a right, read afresh: for what outlasts its request."""
     membership = Membership.objects.filter(
         organisation=organisation, user=user, user__is_active=True
     ).first()

@@ -2,6 +2,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
+from django.db import transaction
 from django.http import HttpRequest
 
 from controlplane.audit.actor import Actor
@@ -10,26 +11,40 @@ from controlplane.tenants.models import ApiToken, Membership, Organisation, User
 
 
 class AuditedAdmin(admin.ModelAdmin[Any]):
-    """What operators change here is in the audit log like everything else: fields, not values."""
+    """What operators change here is in the audit log like everything else: fields, not values.
+
+    Nothing is deleted here: agents, keys and the audit log hang on these rows.
+    """
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         super().save_related(request, form, formsets, change)
         noun, target = self.opts.model_name, form.instance
-        actor = Actor("operator", str(request.user.pk), f"operator {request.user}", _ip(request))
-        members = [str(row) for formset in formsets for row in formset.changed_objects or ()]
+        related = [
+            f"{verb} {row}"
+            for formset in formsets
+            for verb, rows in (
+                ("added", formset.new_objects),
+                ("changed", [row for row, _ in formset.changed_objects]),
+                ("removed", formset.deleted_objects),
+            )
+            for row in rows
+        ]
         record(
-            actor,
+            _operator(request),
             f"{noun}.{'edited' if change else 'made'}",
             str(target.pk),
             organisation=target.pk if isinstance(target, Organisation) else "",
             label=str(target),
-            data={"fields": sorted(form.changed_data), "related": members},
+            data={"fields": sorted(form.changed_data), "related": related},
         )
 
 
-def _ip(request: HttpRequest) -> str | None:
-    address: str | None = request.META.get("REMOTE_ADDR")
-    return address
+def _operator(request: HttpRequest) -> Actor:
+    label = f"operator {request.user}"[:254]
+    return Actor("operator", str(request.user.pk), label, request.META.get("REMOTE_ADDR"))
 
 
 class MembershipInline(admin.TabularInline[Membership, Organisation]):
@@ -62,6 +77,13 @@ class UserAdmin(AuditedAdmin, DjangoUserAdmin[User]):
     list_filter = ["is_staff", "is_active"]
     filter_horizontal = []
 
+    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> Any:
+        response = super().user_change_password(request, id, form_url)
+        if request.method == "POST" and response.status_code == 302:
+            with transaction.atomic():
+                record(_operator(request), "user.password_set", id)
+        return response
+
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(admin.ModelAdmin[ApiToken]):
@@ -76,4 +98,7 @@ class ApiTokenAdmin(admin.ModelAdmin[ApiToken]):
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: ApiToken | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: ApiToken | None = None) -> bool:
         return False

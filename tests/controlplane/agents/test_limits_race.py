@@ -1,4 +1,4 @@
-"""Many at once for the last place: the database lets one have it (case L3)."""
+"""Many at once for the last place: the database lets one have it."""
 
 from concurrent.futures import ThreadPoolExecutor
 

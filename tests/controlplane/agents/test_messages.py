@@ -1,4 +1,4 @@
-"""Talking to an agent through the API: whole, word by word, and never twice (case R4)."""
+"""Talking to an agent through the API: whole, word by word, and never twice."""
 
 import json
 import threading

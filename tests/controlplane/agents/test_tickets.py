@@ -1,4 +1,4 @@
-"""Tickets for the gateway: one caller, one agent, one verb, one minute (case W3)."""
+"""Tickets for the gateway: one caller, one agent, one verb, one minute."""
 
 from datetime import timedelta
 

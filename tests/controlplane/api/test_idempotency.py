@@ -1,4 +1,4 @@
-"""The same POST twice, at once or late: one effect and the same answer (case R4)."""
+"""The same POST twice, at once or late: one effect and the same answer."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta

@@ -1,14 +1,19 @@
 // <time data-when datetime="…">: relative under an hour, then clock, then date, in the reader's own time zone.
+// With data-when="clock" never relative.
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 const year = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
 const full = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeStyle: "long" });
 
-const say = (at, now) => {
+const ago = (at, now) => {
   const seconds = Math.max(0, Math.round((now - at) / 1000));
   if (seconds < 5) return "now";
   if (seconds < 60) return `${seconds} s ago`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
+  return exactly(at, now);
+};
+
+const exactly = (at, now) => {
   if (at.toDateString() === now.toDateString()) return clock.format(at);
   if (at.getFullYear() === now.getFullYear()) return `${day.format(at)}, ${clock.format(at)}`;
   return year.format(at);
@@ -18,7 +23,7 @@ const run = () => {
   const now = new Date();
   for (const time of document.querySelectorAll("time[data-when]")) {
     const at = new Date(time.dateTime);
-    const words = say(at, now);
+    const words = time.dataset.when === "clock" ? exactly(at, now) : ago(at, now);
     if (time.textContent !== words) time.textContent = words;
     time.title = full.format(at);
   }

@@ -4,8 +4,8 @@ The gateway speaks to the agent; these pass it on, as one JSON answer or as a st
 server-sent events (`Accept: text/event-stream`).
 """
 
-from collections.abc import AsyncIterator
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable
+from typing import Any, TypeVar
 
 from asgiref.sync import async_to_sync
 from django.db import connection
@@ -27,6 +27,7 @@ from controlplane.errors import Invalid, Refusal, Unavailable
 CONVERSATION = OpenApiParameter("conversation", str, description="Default: the main one.")
 ENDS = {"completed", "failed"}
 CUT_OFF = "The answer was cut off. Look at the conversation before you send it again."
+T = TypeVar("T")
 Word = dict[str, Any]  # see gateway.stream_message
 
 
@@ -47,11 +48,23 @@ class StreamingAgentView(AgentView):
     def wants_stream(self) -> bool:
         return self.request.accepted_media_type == EventStreamRenderer.media_type
 
-    def streamed(self, events: AsyncIterator[str]) -> HttpResponseBase:
-        """Gives the database connection back first: a stream lives for minutes."""
+    def let_go(self) -> None:
+        """Give the database connection back before something that may take minutes."""
         if not connection.in_atomic_block:
             connection.close()
+
+    def streamed(self, events: AsyncIterator[str]) -> HttpResponseBase:
+        self.let_go()
         return sse.stream(events)
+
+    def waited_for(self, answer: Awaitable[T]) -> T:
+        """What takes its time, as a whole."""
+        self.let_go()
+
+        async def wait() -> T:
+            return await answer
+
+        return async_to_sync(wait)()
 
 
 class Messages(StreamingAgentView):
@@ -62,7 +75,7 @@ class Messages(StreamingAgentView):
     def get(self, request: Request, org: str, agt: str) -> Response:
         """A conversation, oldest message first. It lives in the agent's workspace."""
         conversation = request.query_params.get("conversation") or None
-        return Response(async_to_sync(gateway.history)(self.access, self.agent(), conversation))
+        return Response(self.waited_for(gateway.history(self.access, self.agent(), conversation)))
 
     @extend_schema(
         operation_id="messages_send",
@@ -86,7 +99,7 @@ class Messages(StreamingAgentView):
             words = _heard(gateway.stream_message(self.access, agent, text, conversation), turn)
         if self.wants_stream():
             return self.streamed(_as_events(words))
-        return Response(async_to_sync(_whole)(words))
+        return Response(self.waited_for(_whole(words)))
 
 
 class Conversations(StreamingAgentView):
@@ -95,7 +108,7 @@ class Conversations(StreamingAgentView):
 
     @extend_schema(operation_id="conversations_list")
     def get(self, request: Request, org: str, agt: str) -> Response:
-        rows = async_to_sync(gateway.conversations)(self.access, self.agent())
+        rows = self.waited_for(gateway.conversations(self.access, self.agent()))
         return Response({"conversations": rows})
 
 
@@ -122,7 +135,7 @@ class Logs(StreamingAgentView):
         lines = gateway.logs(self.access, self.agent(), follow=follow, since=since, tail=tail)
         if follow:
             return self.streamed(_log_events(lines))
-        return Response({"lines": async_to_sync(_collect)(lines)})
+        return Response({"lines": self.waited_for(_collect(lines))})
 
 
 async def _as_events(words: AsyncIterator[Word]) -> AsyncIterator[str]:
