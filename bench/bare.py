@@ -5,9 +5,11 @@ What it stands on (disk, keys, network) is made before the clock starts.
 
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from ipaddress import IPv4Network
-from typing import Any
+from typing import Any, Self
 
 import docker
 
@@ -37,8 +39,10 @@ class Bare:
     backend: Backend
 
     @classmethod
-    def prepare(cls, backend: Backend, like: Agent) -> "Bare":
-        """As the platform would make it for a new agent with the settings of `like`."""
+    @contextmanager
+    def prepared(cls, backend: Backend, like: Agent) -> Iterator[Self]:
+        """As the platform would make it for a new agent with the settings of `like`; removed with
+        all that was made for it when the block ends."""
         twin = Agent(id=ids.agent_id(), organisation_id=like.organisation_id, runtime=like.runtime)
         runtime, token = CATALOG[like.runtime], secrets.token_hex(24)
         keys = {"gateway": token, "provider_key": STANDIN_KEY, "secrets": {}}
@@ -47,7 +51,11 @@ class Bare:
         assert spec.address is not None
         api = docker.APIClient(version="auto", timeout=60, **docker.utils.kwargs_from_env())
         arguments = container_arguments(api, spec, os.cpu_count() or 1)
-        return cls(api, arguments, Target(twin.pk, runtime, spec.address, token), backend)
+        one = cls(api, arguments, Target(twin.pk, runtime, spec.address, token), backend)
+        try:
+            yield one
+        finally:
+            one._remove()
 
     @property
     def name(self) -> str:
@@ -62,8 +70,9 @@ class Bare:
         if not self.backend.prober.wait(self.target, READY_S):
             raise Stuck(f"A bare container did not answer within {READY_S} s.")
 
-    def remove(self) -> None:
-        self.api.remove_container(self.name, force=True)
+    def _remove(self) -> None:
+        with suppress(docker.errors.NotFound):
+            self.api.remove_container(self.name, force=True)
         self.backend.keys.withdraw(self.target.agent_id)
         self.backend.workspaces.destroy(self.target.agent_id)
 

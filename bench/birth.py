@@ -22,13 +22,11 @@ def measure(installation: Installation, count: int = PAIRS) -> Result:
     numbers = itertools.count(1)
 
     def bare() -> float:
-        one = Bare.prepare(backend, like)
-        begun = time.monotonic()
-        one.run()
-        one.wait_ready()
-        took = time.monotonic() - begun
-        one.remove()
-        return took
+        with Bare.prepared(backend, like) as one:
+            begun = time.monotonic()
+            one.run()
+            one.wait_ready()
+            return time.monotonic() - begun
 
     def whole() -> float:
         begun = time.monotonic()

@@ -29,16 +29,7 @@ def measure(installation: Installation, count: int = PAIRS) -> Result:
     backend, agent_id = get_backend(), installation.facts["agent"]
     agent = Agent.objects.select_related("release").get(pk=agent_id)
     steady = Steady()
-    alone = Bare.prepare(backend, agent)
     answered: list[float] = []
-
-    def bare() -> float:
-        steady.wait("bare")
-        begun = time.monotonic()
-        kill_main_process(alone.name)
-        alone.wait_ready()
-        steady.since("bare")
-        return time.monotonic() - begun
 
     def whole() -> float:
         steady.wait("whole")
@@ -47,16 +38,23 @@ def measure(installation: Installation, count: int = PAIRS) -> Result:
         answered.append(answer)
         return running
 
-    alone.run()
-    alone.wait_ready()
-    steady.since("bare")
-    try:
+    with Bare.prepared(backend, agent) as alone:
+
+        def bare() -> float:
+            steady.wait("bare")
+            begun = time.monotonic()
+            kill_main_process(alone.name)
+            alone.wait_ready()
+            steady.since("bare")
+            return time.monotonic() - begun
+
+        alone.run()
+        alone.wait_ready()
+        steady.since("bare")
         bare(), whole()  # the first of each finds cold caches
         answered.clear()
         before = results.load()
         running = list(pairs.alternate(bare, whole, count))
-    finally:
-        alone.remove()
     health = [
         Pair(pair.bare, took, pair.load) for pair, took in zip(running, answered, strict=True)
     ]

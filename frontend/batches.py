@@ -24,6 +24,7 @@ async def batches(items: AsyncIterator[T], quiet: float) -> AsyncGenerator[list[
         pump.result()
     finally:
         pump.cancel()
+        await asyncio.wait({pump})  # what it reads from is closed before we are
 
 
 async def _something(queue: asyncio.Queue[T], pump: asyncio.Task[None], quiet: float) -> bool:

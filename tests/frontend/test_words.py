@@ -82,7 +82,9 @@ def test_times_are_relative_under_an_hour(ago: timedelta, words: str) -> None:
 
 
 def test_a_clock_is_never_relative() -> None:
-    assert f">{timezone.localtime():%H:%M}</time>" in clock(timezone.now())
+    moment = timezone.now()
+
+    assert f">{timezone.localtime(moment):%H:%M}</time>" in clock(moment)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
@@ -133,6 +134,52 @@ def test_the_list_of_open_agents_outlives_the_database(policy, monkeypatch):
     monkeypatch.setattr(resolver, "TTL", -1.0)
 
     assert found.open_addresses() == {OPEN}
+
+
+def test_a_slow_database_keeps_one_asker_waiting_and_no_other(policy, monkeypatch):
+    found = AgentResolver([])
+    assert found.open_addresses() == {OPEN}
+    asked, go_on = threading.Event(), threading.Event()
+
+    def slow() -> Policy:
+        asked.set()
+        assert go_on.wait(10)
+        return Policy("tests", "ag-", "10.0.0.1", (), ())
+
+    monkeypatch.setattr(resolver, "guard_policy", slow)
+    monkeypatch.setattr(resolver, "TTL", -1.0)
+    with ThreadPoolExecutor(10) as threads:
+        first = threads.submit(found.open_addresses)
+        assert asked.wait(10)
+        others = [threads.submit(found.open_addresses).result(5) for _ in range(9)]
+        go_on.set()
+
+    assert others == [{OPEN}] * 9
+    assert first.result() == set()
+
+
+def test_questions_beyond_what_upstream_may_hold_fail_at_once(policy, monkeypatch):
+    monkeypatch.setattr(resolver, "MOST_UPSTREAM", 2)
+    monkeypatch.setattr(resolver, "UPSTREAM_TIMEOUT", 2.0)
+    with (
+        socket.socket(type=socket.SOCK_DGRAM) as silent,
+        server(AgentResolver([NOBODY]), "127.0.0.1", 0) as port,
+        ThreadPoolExecutor(2) as threads,
+    ):
+        silent.bind((NOBODY, 53))
+        silent.settimeout(5)
+        waiting = [threads.submit(ask, port, asker=OPEN) for _ in range(2)]
+        heard = [silent.recv(512) for _ in waiting]
+        began = time.monotonic()
+        answer = ask(port, asker=OPEN)
+        took = time.monotonic() - began
+        assert [one.result().header.rcode for one in waiting] == [RCODE.SERVFAIL] * 2
+        threads.submit(ask, port, asker=OPEN)
+        freed = silent.recv(512)
+
+    assert (answer.header.rcode, took < 1) == (RCODE.SERVFAIL, True)
+    assert len(heard) == 2
+    assert freed
 
 
 @pytest.mark.django_db(transaction=True)

@@ -110,3 +110,20 @@ def test_how_long_a_start_may_take():
     assert words.starting(hermes) == "Hermes usually answers within 3 s and may take 90 s."
     assert "within 90 s" in words.start_timed_out(hermes)
     assert "workspace is kept" in words.start_timed_out(hermes)
+
+
+KEY = "sk-ant-api03-Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MGFiY2RlZg"
+
+
+@pytest.mark.parametrize("before", ["", "x " * 70, "x " * 75])
+@pytest.mark.parametrize("key", [KEY, "Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MGFiY2RlZg", "ab12" * 16])
+def test_a_key_in_the_last_words_is_not_passed_on(before, key):
+    """Also not the half of one that the cut would leave."""
+    line = f"{before}refused: {key} is not a key"
+
+    for said in (
+        words.crash_looping(ended(1), 512, [LogLine("t", line)]),
+        words.shim_refusal([shim("keys_missing", line)]),
+    ):
+        assert key[:8] not in said
+        assert "***" in said or before

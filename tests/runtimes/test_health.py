@@ -1,13 +1,17 @@
 """Alive is judged by the body, ready by the agent's own token."""
 
+import asyncio
 from collections.abc import Callable
 
 import httpx
 import pytest
 
+from runtimes import health
 from runtimes.adapter import Endpoint
+from runtimes.capped import capped_client
 from runtimes.catalog import CATALOG, Runtime
 from runtimes.health import answers, is_healthy
+from tests.runtimes.servers import drip, serving
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("runtime", CATALOG.values(), ids=CATALOG)]
 URL = "http://10.0.0.2:1"
@@ -67,3 +71,20 @@ async def test_ready_is_asked_with_the_agents_token(runtime: Runtime) -> None:
     async with client(answer) as asker:
         assert await answers(asker, runtime, Endpoint(URL, "right"))
         assert not await answers(asker, runtime, Endpoint(URL, "wrong"))
+
+
+async def test_an_agent_that_drips_its_answer_is_a_no_in_time(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each read of it is short, so that only a bound on the whole ends it."""
+    monkeypatch.setattr(health, "TIMEOUT_S", 0.2)
+    async with serving(drip) as port, capped_client(10**6) as asker, asyncio.timeout(5):
+        url = f"http://127.0.0.1:{port}"
+        assert not await is_healthy(asker, runtime, url)
+        assert not await answers(asker, runtime, Endpoint(url, "t"))
+
+
+async def test_a_thousand_brackets_are_not_healthy(runtime: Runtime) -> None:
+    nested = httpx.Response(200, text="[" * 60_000)
+    async with client(lambda request: nested) as asker:
+        assert not await is_healthy(asker, runtime, URL)
