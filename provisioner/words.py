@@ -22,6 +22,9 @@ def cause_of_end(container: Container, memory_mb: int) -> str:
     """Why a container ended, as the engine tells it."""
     if container.out_of_memory and container.exit_code in {137, 0}:
         return f"it ran out of memory at its limit of {memory_mb} MB"
+    if container.up and container.exit_code == 0:
+        # Docker forgets how the last life ended as soon as the next one begins.
+        return "it was up again before its reason could be read"
     if container.exit_code == SHIM_REFUSED:
         return "the boot check refused it"
     if container.exit_code == 137:

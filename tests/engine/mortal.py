@@ -17,7 +17,7 @@ from typing import Any
 
 import django
 
-LEASE = timedelta(seconds=0.3)  # a dead worker's claim must not hold up the test
+LEASE = timedelta(seconds=0.05)  # a dead worker's claim must not hold up the test
 QUESTIONS = ["nft", "list"]
 
 

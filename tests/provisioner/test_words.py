@@ -9,9 +9,9 @@ from provisioner.engines.base import Container, LogLine
 from runtimes.catalog import CATALOG
 
 
-def ended(exit_code: int, *, out_of_memory: bool = False) -> Container:
+def ended(exit_code: int, *, out_of_memory: bool = False, state: str = "exited") -> Container:
     return Container(
-        id="c", name="roost-agt", agent_id="agt", release=1, restart=0, state="exited",
+        id="c", name="roost-agt", agent_id="agt", release=1, restart=0, state=state,
         exit_code=exit_code, out_of_memory=out_of_memory,
     )  # fmt: skip
 
@@ -32,6 +32,8 @@ def shim(code: str, message: str = "The workspace is not mounted.") -> LogLine:
         (ended(1, out_of_memory=True), "its main process ended with exit code 1"),
         (ended(143), "it was ended by signal 15"),
         (ended(139), "it was ended by signal 11"),
+        (ended(0, state="running"), "it was up again before its reason could be read"),
+        (ended(0, state="restarting"), "its main process ended with exit code 0"),
     ],
 )
 def test_why_it_ended(container, cause):

@@ -33,7 +33,9 @@ def history(caller, rows, **query):
 
 
 def test_a_history_is_passed_on_with_its_times(caller):
-    rows = {"data": [{"id": 1, "role": "user", "content": "hi \u2028 \ud83d\ude00", "timestamp": 0}]}
+    rows = {
+        "data": [{"id": 1, "role": "user", "content": "hi \u2028 \ud83d\ude00", "timestamp": 0}]
+    }
 
     assert history(caller, rows).json() == {
         "conversation": None,
@@ -125,7 +127,7 @@ def test_who_leaves_a_turn_leaves_no_line_to_the_agent_behind(caller, how):
     assert others == []
 
 
-def test_an_error_of_ours_is_told_and_logged(caller, talking):
+def test_an_error_of_ours_is_told_in_a_sentence(caller, talking):
     Agent.objects.filter(pk=talking.pk).update(runtime="nobody")
 
     answer = history(caller, {"data": []})

@@ -55,7 +55,10 @@ class Visit:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
     ) -> None:
         self.task.cancel()
         await asyncio.wait([self.task])
