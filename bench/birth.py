@@ -11,7 +11,7 @@ from controlplane.agents.lifecycle import Status
 from controlplane.agents.models import Agent
 from provisioner.backend import get_backend
 
-PAIRS = 12
+PAIRS = 16
 TARGET = 1.25
 READY_S = 120
 

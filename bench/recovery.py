@@ -18,7 +18,7 @@ from controlplane.agents.models import Agent
 from provisioner import look, names
 from provisioner.backend import Backend, get_backend
 
-PAIRS = 12
+PAIRS = 16
 TARGET = 1.25
 BACK_S = 120
 # The engine waits longer before it restarts what ran for less than ten seconds.

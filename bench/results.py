@@ -107,5 +107,5 @@ def _machine() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "python": platform.python_version(),
         "docker": docker,
-        "kernel": platform.release(),
+        "kernel": platform.release().split("-")[0],
     }
