@@ -12,6 +12,7 @@ import pytest
 from django.db import connection
 
 from controlplane.agents import actions
+from controlplane.agents.lease import TTL
 from controlplane.agents.models import Agent, Release
 from provisioner import guard, names
 from provisioner.models import Address, Block
@@ -81,8 +82,8 @@ def born(access, tiny, vault, number) -> Agent:
 
 
 def settle(agent: Agent, backend) -> Agent:
-    """The dead worker's lease runs out, then one pass."""
-    wait_for(lambda: reconcile(agent.pk, backend), 10)
+    """Once the dead worker's lease has run out; a slow one had renewed it for its full time."""
+    wait_for(lambda: reconcile(agent.pk, backend), TTL.total_seconds() + 15)
     return load(agent.pk)
 
 

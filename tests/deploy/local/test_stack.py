@@ -25,7 +25,7 @@ def test_each_process_gets_its_own_vault_role_and_no_other(own: Stack) -> None:
     assert secrets == {
         "model": set(),
         "web": web,
-        "gateway": provisioner,
+        "gateway": set(),
         "worker": provisioner,
         "node": provisioner,
     }

@@ -32,9 +32,12 @@ class AgentView(OrganisationView):
     def agent(self) -> Agent:
         return get_agent(self.access, pk=self.kwargs["agt"])
 
+    def shown(self, agent: Agent, status: int = 200) -> Response:
+        return Response(s.AgentSerializer(agent).data, status, headers={"ETag": agent.etag})
+
     def answer(self, agent: Agent, status: int = 200) -> Response:
         fresh = agents_of(self.access).filter(pk=agent.pk).first() or agent
-        return Response(s.AgentSerializer(fresh).data, status, headers={"ETag": fresh.etag})
+        return self.shown(fresh, status)
 
 
 class Agents(AgentView):
@@ -63,7 +66,7 @@ class OneAgent(AgentView):
 
     @extend_schema(operation_id="agents_get")
     def get(self, request: Request, org: str, agt: str) -> Response:
-        return self.answer(self.agent())
+        return self.shown(self.agent())
 
     @extend_schema(operation_id="agents_patch", request=s.AgentPatch)
     def patch(self, request: Request, org: str, agt: str) -> Response:
