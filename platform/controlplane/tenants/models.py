@@ -90,7 +90,10 @@ class Organisation(models.Model):
 
 
 class Membership(models.Model):
-    id = models.CharField(primary_key=True, max_length=24, default=ids.membership_id)
+    # Not editable, or the admin's inline would ask people for it.
+    id = models.CharField(
+        primary_key=True, max_length=24, default=ids.membership_id, editable=False
+    )
     organisation = models.ForeignKey(Organisation, models.CASCADE, related_name="memberships")
     user = models.ForeignKey(User, models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role)

@@ -154,3 +154,27 @@ def test_pages_that_would_mislead_are_not_there(operator):
     assert "Roost, for operators" in page
     assert "/admin/auth/group/" not in page
     assert "/admin/account/emailaddress/" not in page
+
+
+def test_limits_and_members_of_an_organisation_can_be_changed(operator, acme, bob):
+    member = acme.memberships.get(user=bob)
+    others = acme.memberships.exclude(pk=member.pk).get()
+    form = {
+        **{"name": acme.name, "slug": acme.slug, "agent_limit": 3, "paused_reason": ""},
+        **{"memory_mb_limit": 16384, "disk_gib_limit": 100},
+        **{"memberships-TOTAL_FORMS": 2, "memberships-INITIAL_FORMS": 2},
+        **{"memberships-0-id": others.pk, "memberships-0-organisation": acme.pk},
+        **{"memberships-0-user": others.user_id, "memberships-0-role": others.role},
+        **{"memberships-1-id": member.pk, "memberships-1-organisation": acme.pk},
+        **{"memberships-1-user": bob.pk, "memberships-1-role": "developer"},
+    }
+
+    answer = operator.post(f"/admin/tenants/organisation/{acme.pk}/change/", form)
+
+    assert answer.status_code == 302
+    acme.refresh_from_db()
+    member.refresh_from_db()
+    assert (acme.agent_limit, member.role) == (3, "developer")
+    row = AuditEvent.objects.get(action="organisation.edited")
+    assert row.data["fields"] == ["agent_limit"]
+    assert row.data["related"] == ["changed Bob (developer)"]
