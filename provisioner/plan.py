@@ -94,7 +94,7 @@ def _run(wish: Wish, seen: Seen) -> Decision:
         memory = container is not None and container.out_of_memory
         reason = "out_of_memory" if memory else "restart_budget_used_up"
         return Decision(Status.CRASH_LOOPING, _free(seen), reason)
-    if not wish.changed and seen.overdue and not seen.healthy:
+    if not wish.changed and seen.overdue and not _well(wish, seen):
         return Decision(Status.FAILED, _free(seen), "start_timed_out")
     coming = Status.RESTARTING if seen.ever_ready else Status.STARTING
     if container is None:
@@ -115,6 +115,15 @@ def _run(wish: Wish, seen: Seen) -> Decision:
     if seen.was_ready:
         return Decision(Status.DEGRADED, Step.NONE, "not_answering")
     return Decision(coming, Step.WAIT)
+
+
+def _well(wish: Wish, seen: Seen) -> bool:
+    """What is wanted runs, answers, and lacks nothing: an old release that answers is not that."""
+    container = seen.container
+    if container is None or container.state != "running":
+        return False
+    wanted = container.release == wish.release and container.restart == wish.restart
+    return seen.healthy and wanted and container.connected and seen.keyed
 
 
 def _stay_down(seen: Seen) -> Decision:

@@ -35,6 +35,7 @@ def _run(given: argparse.Namespace, installation: Installation) -> int:
     if given.command in {"down", "clean"} and not installation.state_dir.exists():
         print(f"Nothing runs here: {installation.state_dir} does not exist.")
         return 0
+    files.refuse_other_name(installation)
     files.prepare(installation)
     with lock.held(installation.state_dir):
         try:

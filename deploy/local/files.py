@@ -22,7 +22,8 @@ def prepare(installation: Installation) -> None:
         )
     try:
         private(state_dir)
-        (state_dir / MARK).touch()
+        if not is_ours(state_dir) or not (state_dir / MARK).read_text():
+            (state_dir / MARK).write_text(_named(installation))
         private(installation.log_dir)
         private(installation.run_dir)
     except OSError as error:
@@ -30,6 +31,22 @@ def prepare(installation: Installation) -> None:
             f"The state directory {state_dir} cannot be used ({error.strerror}).",
             "Set ROOST_STATE_DIR to a directory this user may write.",
         ) from error
+
+
+def refuse_other_name(installation: Installation) -> None:
+    """A forgotten variable must not make a command act on another installation's containers."""
+    mark = installation.state_dir / MARK
+    known = mark.read_text() if mark.is_file() else ""
+    if known and known != _named(installation):
+        name, pool = known.split()
+        raise CheckFailed(
+            f"The state directory {installation.state_dir} belongs to the installation {name!r}.",
+            f"Set ROOST_INSTALLATION={name} and ROOST_NETWORK_POOL={pool}, as when it was started.",
+        )
+
+
+def _named(installation: Installation) -> str:
+    return f"{installation.name} {installation.pool}"
 
 
 def is_ours(state_dir: Path) -> bool:

@@ -92,9 +92,9 @@ class AgentNotRunning(Refusal):
     code = "agent_not_running"
 
     def __init__(self, name: str, status: str) -> None:
-        super().__init__(
-            f"{name} is {status.replace('_', ' ')}, so nobody is there to answer. Start it first."
-        )
+        coming = status in {"pending", "starting", "restarting", "waiting", "unknown"}
+        todo = "Wait until it runs." if coming else "Start it first."
+        super().__init__(f"{name} is {status.replace('_', ' ')}: nobody is there to answer. {todo}")
 
 
 class UnknownRuntime(Invalid):

@@ -1,10 +1,11 @@
+import dataclasses
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from deploy.local import down
+from deploy.local import down, files
 from deploy.local.errors import CheckFailed
 from deploy.local.layout import Installation
 
@@ -51,3 +52,12 @@ def test_a_link_in_the_state_directory_is_not_followed(installation: Installatio
 
 def _mount(point: Path) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "test", str(point)], check=True)
+
+
+def test_a_command_for_another_installation_is_refused(installation: Installation) -> None:
+    files.prepare(installation)
+
+    with pytest.raises(CheckFailed, match="belongs to the installation"):
+        files.refuse_other_name(dataclasses.replace(installation, name="other"))
+
+    files.refuse_other_name(installation)
