@@ -81,7 +81,7 @@ def write(lease: Lease, agent: Agent, backend: Backend, found: Look, decision: D
         )
         if found.new_ends:
             # Under the fence of the write above: a stale worker tells nothing.
-            _tell_of_ends(agent, found)
+            _tell_of_ends(agent, found, goes_on=decision.step is not Step.STOP)
 
 
 def _message(agent: Agent, backend: Backend, found: Look, decision: Decision) -> str:
@@ -104,7 +104,7 @@ def _message(agent: Agent, backend: Backend, found: Look, decision: Decision) ->
     return ""
 
 
-def _tell_of_ends(agent: Agent, found: Look) -> None:
+def _tell_of_ends(agent: Agent, found: Look, *, goes_on: bool) -> None:
     container = found.seen.container
     assert container is not None  # noqa: S101  ends are counted on a container
     cause = words.cause_of_end(container, agent.release.memory_mb if agent.release else 0)
@@ -113,7 +113,8 @@ def _tell_of_ends(agent: Agent, found: Look) -> None:
         agent,
         "ended",
         f"It ended{times}: {cause.removeprefix('it ')}",
-        detail="Nothing in its workspace is lost; it comes up again by itself.",
+        detail="Nothing in its workspace is lost"
+        + ("; it comes up again by itself." if goes_on else "."),
         level=Level.WARN,
     )
 

@@ -158,7 +158,9 @@ async def _whole(words: AsyncIterator[Word]) -> dict[str, str]:
         return {"conversation": last["conversation"], "text": last["text"]}
     if last["code"] == GatewayUnavailable.code:
         raise GatewayUnavailable(last["message"])
-    raise gateway.GatewayRefusal(502, last["code"], last["message"])
+    # What the caller named does not exist: theirs. Everything else is the agent's.
+    status = 404 if last["code"] == "conversation_not_found" else 502
+    raise gateway.GatewayRefusal(status, last["code"], last["message"])
 
 
 async def _heard(words: AsyncIterator[Word], turn: Claim) -> AsyncIterator[Word]:
