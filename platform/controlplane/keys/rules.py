@@ -22,6 +22,11 @@ def check_value(provider: str, value: str) -> None:
         raise ImpossibleKey(
             "A key has no blanks, line breaks or special characters; this one does. Copy it again."
         )
+    # Runtimes read keys from files in which these three would be rewritten; see runtimes/*/boot.py.
+    if "'" in value or "\\" in value or "${" in value:
+        raise ImpossibleKey(
+            "A key has no single quotes, backslashes or ${; this one does. Copy it again."
+        )
     if not MIN_LENGTH <= len(value) <= MAX_LENGTH:
         raise ImpossibleKey(
             f"A key has {MIN_LENGTH} to {MAX_LENGTH} characters, this one has {len(value)}."

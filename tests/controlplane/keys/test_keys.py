@@ -293,3 +293,11 @@ def test_no_answer_of_the_api_holds_the_value(alice_api, acme):
         assert answer.status_code == 200
         assert VALUE[:-4] not in answer.content.decode()
         assert NEXT[:-4] not in answer.content.decode()
+
+
+@pytest.mark.parametrize("odd", ["'", "\\", "${"])
+def test_what_a_runtime_could_not_read_is_refused_at_entry(as_alice, odd):
+    with pytest.raises(ImpossibleKey, match="Copy it again"):
+        add_key(as_alice, **GOOD | {"provider": "custom", "value": f"sk-0123{odd}456789abcdef"})
+
+    assert not Key.objects.exists()
