@@ -9,10 +9,10 @@ An adapter is stateless and knows no agent: the caller brings an HTTP client and
 """
 
 import importlib
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, Protocol, cast
+from typing import Any, Literal, Protocol, cast, runtime_checkable
 
 import httpx
 
@@ -50,6 +50,8 @@ class Endpoint:
 
     base_url: str
     token: str = field(repr=False)
+    # The agent's own secrets: those its manifest names, and what its set-up came back with.
+    own: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,10 @@ class Adapter(Protocol):
         """The agent's conversations, the one used last first."""
         ...
 
+    async def main(self, client: httpx.AsyncClient, endpoint: Endpoint) -> str | None:
+        """The main conversation's id, as Completed has it; None where its first use makes it up."""
+        ...
+
     async def history(
         self, client: httpx.AsyncClient, endpoint: Endpoint, conversation: str | None = None
     ) -> Sequence[Message]:
@@ -138,6 +144,81 @@ class Adapter(Protocol):
         runtime dies in the middle of its answer. Closing it closes the line to the runtime.
         """
         ...
+
+
+@dataclass(frozen=True)
+class Investigation:
+    """A finished look into one alert; `report` is Markdown and empty in lists."""
+
+    id: str
+    title: str
+    at: datetime | None
+    root_cause: str = ""
+    report: str = ""
+
+
+@runtime_checkable
+class Investigator(Protocol):
+    """What an adapter has besides where its manifest's capabilities name `investigate`."""
+
+    def investigate(
+        self, client: httpx.AsyncClient, endpoint: Endpoint, alert: Mapping[str, Any]
+    ) -> AsyncGenerator[ChatEvent, None]:
+        """Look into an alert and yield what happens; Completed holds the report as its text and
+        the investigation's id as its conversation."""
+        ...
+
+    async def investigations(
+        self, client: httpx.AsyncClient, endpoint: Endpoint
+    ) -> Sequence[Investigation]:
+        """Those finished, the newest first."""
+        ...
+
+    async def investigation(
+        self, client: httpx.AsyncClient, endpoint: Endpoint, investigation: str
+    ) -> Investigation:
+        """One with its report; ConversationNotFound where there is none of this id."""
+        ...
+
+
+CHECK = "roost-check"  # the platform's own conversation, or the end of its id
+
+
+@runtime_checkable
+class Checker(Protocol):
+    """What an adapter has besides where the platform can have a conversation of its own."""
+
+    def check(
+        self, client: httpx.AsyncClient, endpoint: Endpoint, text: str
+    ) -> AsyncGenerator[ChatEvent, None]:
+        """As `stream`, in a conversation that is made at its first use and is nobody's else."""
+        ...
+
+
+class Setup(Protocol):
+    """A runtime's headless first run: the function `set_up` of the module its manifest names."""
+
+    async def set_up(
+        self,
+        client: httpx.AsyncClient,
+        endpoint: Endpoint,
+        title: str,
+        settings: Mapping[str, Any],
+    ) -> Mapping[str, str]:
+        """Make of a healthy runtime one that can be talked to: `title` is for people, `settings`
+        are what the boot hook got.
+
+        Called once for every new container, so it also brings a used one up to new settings; safe
+        to repeat after any half of it. What it returns is secret: it is kept in the vault and is
+        in `endpoint.own` from then on, `token` in the place of `endpoint.token`. Raises
+        RuntimeProblem.
+        """
+        ...
+
+
+def load_setup(runtime: Runtime) -> Setup | None:
+    """The set-up a runtime's manifest names, or None where its first boot is enough."""
+    return cast(Setup, importlib.import_module(runtime.setup)) if runtime.setup else None
 
 
 def load_adapter(runtime: Runtime) -> Adapter:

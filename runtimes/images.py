@@ -19,6 +19,9 @@ from runtimes.catalog import CATALOG, Runtime
 HERE = Path(__file__).parent
 SHORT = 12
 BASE = "roost/base"
+# Copied last by every runtime's Dockerfile, not by the base: what is fetched for a runtime stands
+# on the base, and would be fetched anew whenever this changes. Executable: it is a command too.
+STATE = "roost_state.py"
 INPUTS_LABEL = "roost.inputs"
 
 
@@ -40,11 +43,16 @@ class Fetch:
 
     index_url: str = field(default="", repr=False)
     extra_index_url: str = field(default="", repr=False)
+    npm_registry: str = field(default="", repr=False)
     extra_ca: bytes = field(default=b"", repr=False)
 
     @property
     def build_args(self) -> dict[str, str]:
-        args = {"PIP_INDEX_URL": self.index_url, "PIP_EXTRA_INDEX_URL": self.extra_index_url}
+        args = {
+            "PIP_INDEX_URL": self.index_url,
+            "PIP_EXTRA_INDEX_URL": self.extra_index_url,
+            "NPM_CONFIG_REGISTRY": self.npm_registry,
+        }
         return {name: value for name, value in args.items() if value}
 
 
@@ -117,12 +125,15 @@ def base_image(debian: str) -> Image:
 
 def runtime_image(runtime: Runtime, base: str, fetch: Fetch = Fetch()) -> Image:
     """The image of one runtime on top of `base`, a reference."""
-    folder = HERE / runtime.slug
+    folder = runtime.folder
     return Image(
         repository=runtime.image,
         version=runtime.version,
         dockerfile=(folder / "Dockerfile").read_text(),
-        files=tuple(File(name, (folder / name).read_bytes()) for name in runtime.build.files),
+        files=(
+            *(File(name, (folder / name).read_bytes()) for name in runtime.build.files),
+            File(STATE, (HERE / "base" / STATE).read_bytes(), 0o755),
+        ),
         args={"BASE": base, "VERSION": runtime.version},
         network=runtime.build.network,
         fetched_with=fetch,

@@ -102,6 +102,14 @@ class Table:
             raise self.wrong(key, "must not be empty")
         return MappingProxyType({name: inner.text(name) for name in names})
 
+    def tables(self, key: str) -> Mapping[str, "Table"]:
+        """All that this table holds, each a table."""
+        inner = self.table(key)
+        names = tuple(inner._left)
+        if not names:
+            raise self.wrong(key, "must not be empty")
+        return MappingProxyType({name: inner.table(name) for name in names})
+
     def names(self, allowed: Sequence[str]) -> tuple[str, ...]:
         """The keys of this table, which must be among `allowed` and at least one."""
         for key in self._left:

@@ -3,20 +3,26 @@
 It runs as `python3 -I -S` under the engine's init, so nothing in the workspace can be imported.
 An agent never boots blank: whatever is not exactly right ends in one JSON line on stderr and exit
 code 78, and the engine tries again until the node has mounted the workspace and brought the keys.
+Settings that no waiting can mend end with 64, and the node stops trying. A disk is not settings:
+one that is full or cannot be written to has codes of its own, so that people mend what is wrong.
 """
 
+import errno
 import importlib.util
 import json
 import os
 import stat
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-REFUSED = 78
+REFUSED, UNFIT = 78, 64
 FORMAT = 1
+ROOM = 64 * 1024  # bytes; with less no runtime gets as far as saying why it ends
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
 
 
 class Place(NamedTuple):
@@ -79,9 +85,39 @@ def check_device(place: Place, *, plain: bool) -> None:
 
 
 def check_writable(place: Place) -> None:
-    mine = place.workspace.stat().st_uid == os.geteuid()
-    if not mine or not os.access(place.workspace, os.R_OK | os.W_OK | os.X_OK):
+    """Its own folder, and not closed: an agent that closed it against itself gets it open again."""
+    status = place.workspace.stat()
+    if status.st_uid == os.geteuid() and not may_write(place.workspace):
+        os.chmod(place.workspace, stat.S_IMODE(status.st_mode) | stat.S_IRWXU)
+    if status.st_uid != os.geteuid() or not may_write(place.workspace):
         raise Refused("workspace_unwritable", f"The agent cannot write to {place.workspace}.")
+
+
+def may_write(folder: Path) -> bool:
+    return os.access(folder, os.R_OK | os.W_OK | os.X_OK)
+
+
+def check_room(place: Place) -> None:
+    """After the hook, which may have made room; the file has no name, so nothing can stay."""
+    try:
+        with tempfile.TemporaryFile(dir=place.workspace, buffering=0) as file:
+            file.write(bytes(ROOM))
+    except OSError as error:
+        if error.errno in NO_ROOM:
+            raise Refused("workspace_full", f"{place.workspace} is full.") from None
+        message = f"Nothing can be written to {place.workspace}: {error.strerror}."
+        raise Refused("workspace_unwritable", message) from None
+
+
+def unwritten(place: Place, error: OSError) -> Refused:
+    """What kept the hook from writing; a write that found no room does not tell where."""
+    try:
+        check_room(place)
+    except Refused as refusal:
+        return refusal
+    if place.workspace in Path(str(error.filename)).parents:
+        return Refused("workspace_unwritable", f"The workspace cannot be made ready: {error}.")
+    return Refused("config_unwritable", f"The config cannot be written: {error}.")
 
 
 def check_identity(identity: Mapping[str, Any], environ: Mapping[str, str]) -> None:
@@ -108,6 +144,8 @@ def read_keys(place: Place) -> dict[str, Any]:
         raise Refused("keys_missing", "The keys file has no gateway key.")
     if not isinstance(keys.setdefault("provider_key", None), str | None):
         raise Refused("keys_missing", "The provider key in the keys file is not text.")
+    if not isinstance(keys.setdefault("own", {}), dict):
+        raise Refused("keys_missing", "The agent's own secrets in the keys file are not an object.")
     check_secrets(keys.setdefault("secrets", {}))
     return keys
 
@@ -136,7 +174,7 @@ def load_runtime(path: Path) -> ModuleType:
     """The image's own hook. Loaded by path: isolated mode has no import path to it."""
     spec = importlib.util.spec_from_file_location("runtime", path)
     if spec is None or spec.loader is None:
-        raise Refused("settings_invalid", f"The image has no hook at {path}.")
+        raise Refused("image_unfit", f"The image has no hook at {path}.")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -156,7 +194,8 @@ def prepare(place: Place, environ: Mapping[str, str]) -> tuple[list[str], dict[s
     except (KeyError, TypeError, ValueError) as error:
         raise Refused("settings_invalid", f"The settings do not fit: {error}.") from None
     except OSError as error:
-        raise Refused("settings_invalid", f"The config cannot be written: {error}.") from None
+        raise unwritten(place, error) from None
+    check_room(place)
     kept = {name: value for name, value in environ.items() if not name.startswith("ROOST_")}
     # In this order: a secret named PATH or HOME must not move the runtime off its workspace.
     return argv, {**keys["secrets"], **kept, **extra}
@@ -177,13 +216,13 @@ def main(
         try:
             execute(argv[0], argv, environment)
         except OSError as error:
-            raise Refused(
-                "settings_invalid", f"{argv[0]} cannot start: {error.strerror}."
-            ) from None
+            # Too long together are only its secrets and settings; all else is the image's.
+            code = "settings_invalid" if error.errno == errno.E2BIG else "image_unfit"
+            raise Refused(code, f"{argv[0]} cannot start: {error.strerror}.") from None
     except Refused as refusal:
         line = {"roost": "boot", "code": refusal.code, "message": refusal.message}
         print(json.dumps(line), file=sys.stderr, flush=True)
-        return REFUSED
+        return UNFIT if refusal.code == "settings_invalid" else REFUSED
     return 0
 
 

@@ -1,13 +1,14 @@
 """Chat with Hermes through its sessions API; a conversation is a session."""
 
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any
 from urllib.parse import quote
 
 import httpx
 
 from runtimes.adapter import (
+    CHECK,
     ChatEvent,
     Completed,
     Conversation,
@@ -18,21 +19,20 @@ from runtimes.adapter import (
     RuntimeRefused,
     RuntimeUnreachable,
 )
-from runtimes.capped import AnswerTooLong
+from runtimes.asking import exchange
 from runtimes.hermes.reading import (
     answer_of,
     chat_event_of,
     conversation_of,
     message_of,
-    objects,
-    parsed,
-    reason,
     understood,
 )
+from runtimes.reading import an_object, objects, parsed
 from runtimes.sse import server_events
 
 # Hermes takes session ids from us, so "the main one" needs no look-up and cannot be made twice.
 MAIN, MAIN_TITLE = "main", "Main"
+CHECK_TITLE = "Checks by the platform"
 SOURCE = "api_server"
 PAGE, MOST_PAGES = 200, 5
 # A turn may be silent for long, but Hermes sends a keep-alive comment every 30 s.
@@ -53,6 +53,9 @@ class HermesAdapter:
                 break
         return found
 
+    async def main(self, client: httpx.AsyncClient, endpoint: Endpoint) -> str:
+        return MAIN
+
     async def history(
         self, client: httpx.AsyncClient, endpoint: Endpoint, conversation: str | None = None
     ) -> list[Message]:
@@ -69,6 +72,14 @@ class HermesAdapter:
                 message for item in objects(body.get("data", [])) if (message := message_of(item))
             ]
 
+    async def check(
+        self, client: httpx.AsyncClient, endpoint: Endpoint, text: str
+    ) -> AsyncGenerator[ChatEvent, None]:
+        await ensure(client, endpoint, CHECK, CHECK_TITLE)
+        async with aclosing(self.stream(client, endpoint, text, CHECK)) as events:
+            async for event in events:
+                yield event
+
     async def stream(
         self,
         client: httpx.AsyncClient,
@@ -77,17 +88,19 @@ class HermesAdapter:
         conversation: str | None = None,
     ) -> AsyncGenerator[ChatEvent, None]:
         if conversation is None:
-            await ensure_main(client, endpoint)
+            await ensure(client, endpoint, MAIN, MAIN_TITLE)
         path = f"{path_of(conversation)}/chat/stream"
         answer: Completed | None = None
         try:
             async with (
-                exchange(client, endpoint, "POST", path, {"message": text}) as response,
+                exchange(
+                    client, endpoint, "POST", path, {"message": text}, timeout=TIMEOUT
+                ) as response,
                 aclosing(server_events(response)) as events,
             ):
                 async for event in events:
                     with understood():
-                        data = await parsed(event.data)
+                        data = an_object(await parsed(event.data))
                         if event.name == "assistant.completed":
                             answer = answer_of(data)
                         found = chat_event_of(event.name, data, answer)
@@ -102,9 +115,9 @@ class HermesAdapter:
         raise RuntimeUnreachable("The agent's runtime ended in the middle of its answer.")
 
 
-async def ensure_main(client: httpx.AsyncClient, endpoint: Endpoint) -> None:
-    """The main session exists afterwards; 409 means it did before."""
-    body = {"id": MAIN, "title": MAIN_TITLE}
+async def ensure(client: httpx.AsyncClient, endpoint: Endpoint, name: str, title: str) -> None:
+    """A session of this id exists afterwards; 409 means it did before."""
+    body = {"id": name, "title": title}
     try:
         await ask(client, endpoint, "POST", "/api/sessions", body)
     except RuntimeRefused as refusal:
@@ -113,7 +126,7 @@ async def ensure_main(client: httpx.AsyncClient, endpoint: Endpoint) -> None:
         if refusal.status != httpx.codes.BAD_REQUEST:
             raise
         # The title is taken by another session: the id is what counts.
-        await ask(client, endpoint, "POST", "/api/sessions", {"id": MAIN})
+        await ask(client, endpoint, "POST", "/api/sessions", {"id": name})
 
 
 def path_of(conversation: str | None) -> str:
@@ -127,35 +140,10 @@ async def ask(
     path: str,
     body: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    async with exchange(client, endpoint, method, path, body) as response:
+    async with exchange(client, endpoint, method, path, body, timeout=TIMEOUT) as response:
         answer = await response.aread()
     with understood():
-        return await parsed(answer)
-
-
-@asynccontextmanager
-async def exchange(
-    client: httpx.AsyncClient,
-    endpoint: Endpoint,
-    method: str,
-    path: str,
-    body: dict[str, Any] | None,
-) -> AsyncIterator[httpx.Response]:
-    """One request whose answer is read inside; httpx's errors become ours here and only here."""
-    headers = {"Authorization": f"Bearer {endpoint.token}"}
-    url = f"{endpoint.base_url}{path}"
-    try:
-        async with client.stream(
-            method, url, headers=headers, json=body, timeout=TIMEOUT
-        ) as response:
-            if response.is_error:
-                raise RuntimeRefused(response.status_code, reason(await response.aread()))
-            yield response
-    except AnswerTooLong as error:
-        raise RuntimeRefused(httpx.codes.OK, "Its answer is longer than we read.") from error
-    except httpx.HTTPError as error:
-        problem = f"The agent's runtime does not answer ({type(error).__name__})."
-        raise RuntimeUnreachable(problem) from error
+        return an_object(await parsed(answer))
 
 
 adapter = HermesAdapter()

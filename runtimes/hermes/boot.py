@@ -10,7 +10,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-ARGV = ["/opt/hermes/bin/hermes", "gateway", "run", "-v", "--external-supervisor"]
+ARGV = [
+    # Becomes what follows, and stays behind as a small process of its own.
+    *("/usr/bin/python3", "-I", "-S", "/opt/roost/doorman.py"),
+    *("/opt/hermes/bin/hermes", "gateway", "run", "-v", "--external-supervisor"),
+]
 
 # Our provider -> Hermes' provider, the variable of its key, the wire its base URL speaks.
 PROVIDERS = {
@@ -37,8 +41,9 @@ def render(
     write(managed / "config.yaml", json.dumps(config(settings, keys), indent=1))
     write(managed / ".env", "".join(f"{k}='{v}'\n" for k, v in pinned(settings, keys).items()))
     home = Path(os.environ.get("HERMES_HOME", "/workspace/.hermes"))
-    for folder in FOLDERS:
-        (home / folder).mkdir(mode=0o700, parents=True, exist_ok=True)
+    home.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for folder in (home, *(home / name for name in FOLDERS)):
+        there(folder)
     return list(ARGV), {"HERMES_MANAGED_DIR": str(managed), "HERMES_MANAGED": "Roost"}
 
 
@@ -77,7 +82,14 @@ def pinned(settings: dict[str, Any], keys: dict[str, Any]) -> dict[str, str]:
         # Its own respawn breaker would sleep up to 300 s; the control plane keeps the budget.
         "HERMES_GATEWAY_MAX_STARTS": "0",
         "HERMES_DISABLE_LAZY_INSTALLS": "1",
+        # Its Files page shows the workspace, not this folder.
+        "HERMES_DASHBOARD_FILES_ROOT": "/workspace",
     }
+    if password := keys.get("own", {}).get("dashboard"):
+        values["HERMES_DASHBOARD_BASIC_AUTH_USERNAME"] = "roost"
+        values["HERMES_DASHBOARD_BASIC_AUTH_PASSWORD"] = header_safe("password", password)
+    if origin := settings.get("web_origin"):
+        values["HERMES_DASHBOARD_PUBLIC_URL"] = header_safe("web origin", origin)
     if keys.get("provider_key"):
         values[key_name] = header_safe("provider key", keys["provider_key"])
     return values
@@ -104,6 +116,15 @@ def header_safe(what: str, value: Any) -> str:
     if "'" in value or "\\" in value or "${" in value:
         raise ValueError(f"the {what} holds a quote, a backslash or ${{, which no key has")
     return value
+
+
+def there(folder: Path) -> None:
+    """A folder that can be written to. What lies in its place instead is put aside, not lost."""
+    if os.path.lexists(folder) and not folder.is_dir():
+        folder.rename(folder.with_name(f"{folder.name}.aside"))
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        folder.chmod(0o700)
 
 
 def write(path: Path, content: str) -> None:

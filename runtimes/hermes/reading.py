@@ -4,16 +4,12 @@ An agent may answer with anything, so nothing here trusts a shape: what Hermes w
 raises RuntimeRefused inside `understood`, whichever error it is by itself.
 """
 
-import asyncio
-import json
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Literal
 
-import httpx
-
+from runtimes import reading
 from runtimes.adapter import (
     ChatEvent,
     Completed,
@@ -21,52 +17,18 @@ from runtimes.adapter import (
     Delta,
     Failed,
     Message,
-    RuntimeRefused,
     ToolUse,
 )
+from runtimes.reading import content_of, objects, string
 
+understood = partial(reading.understood, "Hermes")
+# How Hermes blacks out what looks like a key: ghp_ab...6789, password=***, and by name.
+MASK = re.compile(r"\*{3,}|\.{3}|\[REDACTED[^\]]*\]|«redacted[^»]*»")
 ROLES: dict[str, Literal["user", "assistant", "tool"]] = {
     "user": "user",
     "assistant": "assistant",
     "tool": "tool",
 }
-LARGE = 256 * 1024  # bytes of JSON that take long enough to let others go on meanwhile
-MOST_REASON = 500  # characters
-# RecursionError: a thousand brackets. OverflowError, OSError: a time nobody lives to see.
-_ODD = (ValueError, TypeError, KeyError, OverflowError, OSError, RecursionError)
-
-
-@contextmanager
-def understood() -> Iterator[None]:
-    try:
-        yield
-    except _ODD as error:
-        raise RuntimeRefused(httpx.codes.OK, "The answer is not what Hermes sends.") from error
-
-
-async def parsed(text: str | bytes) -> dict[str, Any]:
-    if len(text) < LARGE:
-        return an_object(json.loads(text))
-    return an_object(await asyncio.to_thread(json.loads, text))
-
-
-def an_object(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise TypeError("This is no JSON object.")
-    return value
-
-
-def objects(value: Any) -> list[dict[str, Any]]:
-    if not isinstance(value, list):
-        raise TypeError("This is no list.")
-    return [an_object(item) for item in value]
-
-
-def string(value: Any) -> str:
-    """Text that can be encoded: JSON may hold halves of a letter. None is empty."""
-    if value is not None and not isinstance(value, str):
-        raise TypeError("This is no text.")
-    return (value or "").encode(errors="replace").decode()
 
 
 def name_of(value: Any) -> str:
@@ -88,16 +50,10 @@ def conversation_of(session: dict[str, Any]) -> Conversation:
 
 def message_of(item: dict[str, Any]) -> Message | None:
     """A message people can read; None for a bare tool call and for Hermes' own notes."""
-    role, text = ROLES.get(string(item.get("role"))), text_of(item.get("content"))
+    role, text = ROLES.get(string(item.get("role"))), content_of(item.get("content"))
     if role is None or not text:
         return None
     return Message(name_of(item["id"]), role, text, moment(item.get("timestamp")))
-
-
-def text_of(content: Any) -> str:
-    if isinstance(content, list):
-        return "".join(string(part.get("text")) for part in content if isinstance(part, dict))
-    return string(content) if isinstance(content, str) else ""
 
 
 def moment(seconds: Any) -> datetime | None:
@@ -127,13 +83,31 @@ def chat_event_of(name: str, data: dict[str, Any], answer: Completed | None) -> 
 def outcome(answer: Completed, transcript: list[dict[str, Any]]) -> Completed | Failed:
     """Hermes calls a failed turn completed, with the error as its text; the transcript tells.
 
-    What the model said is in the transcript; what Hermes says in its place is not. (A reply that
-    names a media file is rewritten on its way out and cannot be compared.)
+    What the model said is in the transcript, whatever looks like a key blacked out; what Hermes
+    says in its place is not. (A reply that names a media file is rewritten on its way out and
+    cannot be compared.)
     """
-    said = text_of(transcript[-1].get("content")) if transcript else ""
+    last = transcript[-1] if transcript else {}
+    said = content_of(last.get("content"))
     if said.strip() == answer.text.strip() or "MEDIA:" in said:
         return answer
+    if last.get("role") == "assistant" and blacked_out(said.strip(), answer.text.strip()):
+        return answer
     return failed(answer.text)
+
+
+def blacked_out(said: str, text: str) -> bool:
+    """Whether `said` is `text` with parts of it masked: what is left stands there in order."""
+    first, *rest = MASK.split(said)
+    if not rest or said in {"...", "***"} or not text.startswith(first):
+        return False  # bare dots may be an answer of before
+    at = len(first)
+    for piece in rest[:-1]:
+        found = text.find(piece, at)
+        if found < 0:
+            return False
+        at = found + len(piece)
+    return text.endswith(rest[-1]) and len(text) - len(rest[-1]) >= at
 
 
 def failed(message: str) -> Failed:
@@ -149,11 +123,3 @@ def failed(message: str) -> Failed:
         case _:
             code = "model_failed"
     return Failed(code, message)
-
-
-def reason(body: bytes) -> str:
-    """Hermes' own message out of an error body, or the start of whatever came."""
-    try:
-        return string(an_object(an_object(json.loads(body))["error"])["message"])[:MOST_REASON]
-    except _ODD:
-        return body[:200].decode(errors="replace")
