@@ -29,7 +29,7 @@ class ReadOnlyInline(admin.TabularInline[Any, Agent]):
 class ReleaseInline(ReadOnlyInline):
     model = Release
     fk_name = "agent"
-    fields = ["number", "image", "provider", "model", "memory_mb", "author_label", "created_at"]
+    fields = ["number", "image", "why", "model", "memory_mb", "author_label", "created_at"]
     readonly_fields = ["created_at"]
 
 
@@ -79,6 +79,7 @@ class AgentAdmin(admin.ModelAdmin[Agent]):
                     *("observed_generation", "observed_release", "address", "quota_enforcement"),
                     *("workspace_made_at", "ready_at", "seen_at", "due_at", "purge_at"),
                     *("crashes", "life", "ready_life"),
+                    *("disk_used", "disk_total", "disk_level", "disk_at"),
                 ]
             },
         ),

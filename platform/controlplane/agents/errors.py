@@ -12,7 +12,7 @@ Errors a caller of this app can meet:
   - GraceOver             it is too late to bring it back
   - AgentNotRunning       nobody is there to talk to
   * Invalid
-    - UnknownRuntime, UnknownKey, ImpossibleName, ImpossibleSetting
+    - UnknownRuntime, UnknownKey, UnknownSecret, ImpossibleName, ImpossibleSetting
 * Unavailable
   - GatewayUnavailable    the node's gateway is away; the agent most likely goes on
 """
@@ -111,6 +111,15 @@ class UnknownKey(Invalid):
 
     def __init__(self) -> None:
         super().__init__("key", "Your organisation has no such key. Choose one from its keys.")
+
+
+class UnknownSecret(Invalid):
+    code = "unknown_secret"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "secrets", "Your organisation has no such secret. Choose from its secrets, by id."
+        )
 
 
 class ImpossibleName(Invalid):

@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from functools import cache
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 from django.conf import settings
@@ -70,6 +71,33 @@ async def stream_message(
             yield json.loads(line)
 
 
+async def investigations(access: Access, agent: Agent) -> list[dict[str, Any]]:
+    """Finished looks into alerts, the newest first, without their reports."""
+    found = await _get(access, agent, "history", "investigations")
+    rows: list[dict[str, Any]] = found["investigations"]
+    return rows
+
+
+async def investigation(access: Access, agent: Agent, investigation: str) -> dict[str, Any]:
+    """One with its report, in Markdown."""
+    path = f"investigations/{quote(investigation, safe='')}"
+    found: dict[str, Any] = (await _get(access, agent, "history", path))["investigation"]
+    return found
+
+
+async def stream_investigation(
+    access: Access, agent: Agent, alert: dict[str, Any]
+) -> AsyncIterator[dict[str, Any]]:
+    """Events as of `stream_message`; the last one's conversation is the investigation's id, its
+    text the report."""
+    options = {"json": {"alert": alert}}
+    async with aclosing(
+        _lines(access, agent, "chat", "POST", "investigations", **options)
+    ) as found:
+        async for line in found:
+            yield json.loads(line)
+
+
 async def logs(
     access: Access, agent: Agent, *, follow: bool = False, since: str = "", tail: int = 500
 ) -> AsyncIterator[dict[str, Any]]:
@@ -84,13 +112,53 @@ async def logs(
             yield json.loads(line)
 
 
+async def checkpoints(access: Access, agent: Agent) -> dict[str, Any]:
+    """{"checkpoints": [{"name", "saved_at", "age_s", "sequence", "bytes", "steps_done", "broken",
+    "why", "put_aside"}], "note"}, by name; what is not known of a broken one is None."""
+    return await _get(access, agent, "checkpoints", "checkpoints")
+
+
+async def snapshot_diff(
+    access: Access, agent: Agent, snapshot: str, *, against: str, cursor: int = 0, limit: int = 2000
+) -> dict[str, Any]:
+    """What changed from `against` to `snapshot`: see provisioner.snapshots.looking.changes. Both
+    are ids of this agent's snapshots."""
+    query = {"against": against, "cursor": str(cursor), "limit": str(limit)}
+    return await _get(access, agent, "snapshots", f"snapshots/{snapshot}/diff", query)
+
+
+async def snapshot_text(
+    access: Access, agent: Agent, snapshot: str, *, against: str, path: str
+) -> dict[str, Any]:
+    """{"path", "diff": unified, "why": there is none}"""
+    query = {"against": against, "path": path}
+    return await _get(access, agent, "snapshots", f"snapshots/{snapshot}/diff/text", query)
+
+
+async def snapshot_files(
+    access: Access, agent: Agent, snapshot: str, *, path: str = "", cursor: int = 0
+) -> dict[str, Any]:
+    """One folder of it: see provisioner.snapshots.looking.folder."""
+    query = {"path": path, "cursor": str(cursor)}
+    return await _get(access, agent, "snapshots", f"snapshots/{snapshot}/files", query)
+
+
 async def _get(
     access: Access, agent: Agent, verb: str, path: str, query: dict[str, str] | None = None
 ) -> dict[str, Any]:
-    headers = await _headers(access, agent, verb)
+    return await fetch(access, agent.pk, verb, f"agents/{agent.pk}/{path}", query)
+
+
+async def fetch(
+    access: Access, subject: str, verb: str, path: str, query: dict[str, str] | None = None
+) -> dict[str, Any]:
+    """What the gateway answers to a ticket for `subject`, the id of an agent or of what the
+    organisation has beside its agents. `path` is below /gateway/."""
+    headers = await _headers(access, subject, verb)
+    url = f"{settings.GATEWAY_URL}/gateway/{path}"
     try:
         async with _client() as client:
-            response = await client.get(_url(agent, path), params=query, headers=headers)
+            response = await client.get(url, params=query, headers=headers)
     except httpx.HTTPError as error:
         raise GatewayUnavailable from error
     _refuse(response.status_code, response.content)
@@ -101,7 +169,7 @@ async def _get(
 async def _lines(
     access: Access, agent: Agent, verb: str, method: str, path: str, **options: Any
 ) -> AsyncGenerator[str, None]:
-    headers = await _headers(access, agent, verb)
+    headers = await _headers(access, agent.pk, verb)
     try:
         async with (
             _client() as client,
@@ -119,8 +187,8 @@ async def _lines(
         raise GatewayUnavailable from error
 
 
-async def _headers(access: Access, agent: Agent, verb: str) -> dict[str, str]:
-    ticket = await from_async(tickets.issue)(access, agent.pk, verb)
+async def _headers(access: Access, subject: str, verb: str) -> dict[str, str]:
+    ticket = await from_async(tickets.issue)(access, subject, verb)
     return {"X-Roost-Ticket": ticket}
 
 

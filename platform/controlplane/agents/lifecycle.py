@@ -31,6 +31,11 @@ class Status(TextChoices):
     UNKNOWN = "unknown"  # the node's engine is silent; never "gone"
 
 
+def spoken(status: str) -> str:
+    """In a sentence for people."""
+    return status.replace("_", " ")
+
+
 # Seconds a transitional status may last. A start's deadline comes from the runtime instead; past
 # it the agent is `failed` with the reason. What is not here ends by itself (waiting, unknown: when
 # the thing they name is back; they hold no resources that could be freed) or is an end.

@@ -6,10 +6,22 @@ from django.db import models
 from django.db.models import F, Q
 
 from controlplane import ids
+from controlplane.agents.egress import host_of
 from controlplane.agents.lifecycle import ENDS, Goal, Status
 from controlplane.agents.sizes import size_of
-from controlplane.keys.models import Key
+from controlplane.keys.models import Key, Secret
 from controlplane.tenants.models import Organisation
+from runtimes.catalog import CATALOG
+
+
+class DiskLevel(models.TextChoices):
+    """How full a workspace is, by bytes or by files; from 80 % and from 95 % it is told."""
+
+    OK = "ok", "Has room"
+    FILLING = "filling", "Filling up"
+    NEARLY_FULL = "nearly_full", "Nearly full"
+    FULL = "full", "Full"
+    UNKNOWN = "unknown", "Not measured yet"
 
 
 class AgentQuerySet(models.QuerySet["Agent"]):
@@ -44,6 +56,8 @@ class Agent(models.Model):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     deleted_at = models.DateTimeField(null=True, blank=True)
+    origin = models.CharField(max_length=24, blank=True)  # the snapshot it began as, of a fork
+    disk_wanted = models.CharField(max_length=24, blank=True)  # the restore it should stand on
 
     # --- workers' columns: only a pass that holds the lease writes these
     status = models.CharField(max_length=14, choices=Status, default=Status.PENDING)
@@ -53,6 +67,7 @@ class Agent(models.Model):
     deadline_at = models.DateTimeField(null=True, blank=True)
     observed_generation = models.PositiveIntegerField(default=0)
     observed_release = models.PositiveIntegerField(default=0)
+    disk_put = models.CharField(max_length=24, blank=True)  # the restore it stands on
     workspace_made_at = models.DateTimeField(null=True, blank=True)
     step = models.CharField(max_length=12, blank=True)  # what a start is at: see provisioner.boot
     address = models.GenericIPAddressField(null=True, blank=True)
@@ -66,6 +81,16 @@ class Agent(models.Model):
     ready_life = models.CharField(max_length=80, blank=True)  # the life that last answered
     life = models.CharField(max_length=80, blank=True)  # which life of the container was last seen
     quota_enforcement = models.CharField(max_length=10, blank=True)  # hard, advisory
+    # Which version of each key and secret (by id) the container was last started with.
+    key_versions = models.JSONField(default=dict, blank=True)
+    booting_since = models.DateTimeField(null=True, blank=True)  # holds a place: provisioner.turns
+    set_up_for = models.CharField(max_length=80, blank=True)  # the container that was set up
+
+    # --- the node's columns: its round `disks` alone writes these, without a lease
+    disk_used = models.PositiveBigIntegerField(null=True, blank=True)  # bytes
+    disk_total = models.PositiveBigIntegerField(null=True, blank=True)  # bytes it may fill
+    disk_level = models.CharField(max_length=12, choices=DiskLevel, default=DiskLevel.UNKNOWN)
+    disk_at = models.DateTimeField(null=True, blank=True)
 
     # --- the lease: who may write the columns above, until when, and its fencing number
     lease_owner = models.CharField(max_length=80, blank=True)
@@ -109,6 +134,27 @@ class Agent(models.Model):
         return f'"{self.pk}.{self.generation}"'
 
 
+class Egress(models.TextChoices):
+    OPEN = "open", "Open"
+    LIST = "list", "Listed hosts"
+    NONE = "none", "Closed"
+
+
+class Isolation(models.TextChoices):
+    DEFAULT = "default", "Container"
+    GVISOR = "gvisor", "Container in gVisor"
+
+
+class Cause(models.TextChoices):
+    """What made a release."""
+
+    CREATED = "created", "Created"
+    CHANGED = "changed", "Settings changed"
+    UPGRADED = "upgraded", "Upgraded"
+    ROLLED_BACK = "rolled_back", "Rolled back by hand"
+    ROLLED_BACK_BY_ITSELF = "rolled_back_by_itself", "Rolled back by itself"
+
+
 class Release(models.Model):
     """An immutable revision of an agent's spec. Changing anything makes the next one."""
 
@@ -124,8 +170,14 @@ class Release(models.Model):
     memory_mb = models.PositiveIntegerField()
     cpu_millis = models.PositiveIntegerField()
     disk_gib = models.PositiveIntegerField()
-    egress = models.CharField(max_length=5, choices=[("open", "Open"), ("none", "Closed")])
+    egress = models.CharField(max_length=5, choices=Egress)
+    egress_hosts = models.JSONField(default=list, blank=True)  # checked by agents.egress
+    isolation = models.CharField(max_length=8, choices=Isolation, default="default")
+    background = models.BooleanField(default=False)  # see runtimes.catalog.Runtime.background
+    secrets = models.ManyToManyField(Secret, related_name="releases", blank=True)
     author_label = models.CharField(max_length=254)
+    cause = models.CharField(max_length=21, choices=Cause, default=Cause.CHANGED)
+    why = models.CharField(max_length=300, default="Settings changed")  # for people
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -135,6 +187,15 @@ class Release(models.Model):
 
     def __str__(self) -> str:
         return f"{self.agent_id} release {self.number}"
+
+    @property
+    def allowed_hosts(self) -> list[str]:
+        """Where a release with a list may connect to: the list, and its model's own host."""
+        # A runtime that left the catalogue must not keep the node from guarding the others.
+        runtime = CATALOG.get(self.agent.runtime)
+        provider = runtime.providers.get(self.provider) if runtime else None
+        model = self.base_url or (provider.default_base_url if provider else "")
+        return sorted({*self.egress_hosts, *([host_of(model)] if model else [])})
 
     @property
     def size(self) -> str:
@@ -157,6 +218,21 @@ class Condition(models.Model):
 
     def __str__(self) -> str:
         return f"{self.type}={self.status}"
+
+
+class DiskSample(models.Model):
+    """How full a workspace was: one every five minutes, later one an hour (see agents.disk)."""
+
+    agent = models.ForeignKey(Agent, models.CASCADE, related_name="disk_samples")
+    at = models.DateTimeField()  # the beginning of its five minutes
+    used = models.PositiveBigIntegerField()  # bytes
+    total = models.PositiveBigIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["agent", "at"], name="disk_sample_once")]
+
+    def __str__(self) -> str:
+        return f"{self.agent_id} {self.at:%Y-%m-%d %H:%M}"
 
 
 class Level(models.TextChoices):

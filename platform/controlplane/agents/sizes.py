@@ -15,7 +15,7 @@ class Size:
 SIZES = {
     size.slug: size
     for size in (
-        Size("small", "Small", 512, 1000, "Enough for Hermes and its tools"),
+        Size("small", "Small", 512, 1000, "For light agents and their tools"),
         Size("medium", "Medium", 2048, 1500, "For builds and long jobs"),
         Size("large", "Large", 4096, 2000, "Several agents inside one"),
     )

@@ -4,6 +4,7 @@ A ticket names the agent, the verbs and who asks; it lives a minute and is check
 request begins. Long streams ask `still_allowed` while they run.
 """
 
+import secrets
 from dataclasses import asdict, dataclass
 
 from django.conf import settings
@@ -13,7 +14,16 @@ from controlplane.tenants.access import Access, right_stands
 
 MAX_AGE = 60  # seconds
 SALT = "roost.gateway"
-NEEDS = {"chat": "agents:chat", "history": "agents:read", "logs": "agents:read"}
+NEEDS = {
+    "chat": "agents:chat",
+    "history": "agents:read",
+    "logs": "agents:read",
+    "checkpoints": "agents:read",
+    "snapshots": "agents:read",
+    "exports": "agents:write",  # everything an agent knows leaves the house
+    "imports": "agents:write",  # such a ticket names an import in the place of an agent
+    "web": "agents:chat",  # its own web UI; the gateway takes such a ticket once
+}
 
 
 class BadTicket(Exception):
@@ -27,13 +37,15 @@ class Ticket:
     organisation: str
     user: int
     token: str  # the API token's id, or ""
+    serial: str = ""  # tells two apart that were made in the same second
 
 
 def issue(access: Access, agent_id: str, verb: str) -> str:
     """Raises Forbidden where the caller may not do `verb`."""
     access.require(NEEDS[verb])
     token = access.actor.id if access.actor.kind == "token" else ""
-    ticket = Ticket(agent_id, verb, access.organisation.pk, access.user.pk, token)
+    serial = secrets.token_hex(8)
+    ticket = Ticket(agent_id, verb, access.organisation.pk, access.user.pk, token, serial)
     return signing.dumps(asdict(ticket), key=settings.GATEWAY_SECRET, salt=SALT)
 
 

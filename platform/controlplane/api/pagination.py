@@ -17,6 +17,7 @@ from rest_framework.utils.urls import replace_query_param
 from controlplane.errors import Invalid
 
 DEFAULT, MOST = 50, 200
+PAGES = ("limit", "cursor")
 
 
 class CursorPages(BasePagination):

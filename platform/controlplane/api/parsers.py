@@ -17,7 +17,8 @@ class BodyTooLarge(APIException):
 
 
 class StrictJSONParser(JSONParser):
-    """Refuses bodies over 1 MiB (413), nesting bombs, lone surrogates and non-objects (400)."""
+    """Refuses bodies over 1 MiB (413), nesting bombs, lone surrogates, non-objects and objects that
+    name a field twice (400)."""
 
     def parse(
         self,
@@ -29,7 +30,9 @@ class StrictJSONParser(JSONParser):
         if len(raw) > MAX_BODY:
             raise BodyTooLarge
         try:
-            data = json.loads(raw.decode(), parse_constant=_refuse_constant)
+            data = json.loads(
+                raw.decode(), parse_constant=_refuse_constant, object_pairs_hook=_each_once
+            )
             # What cannot be written as UTF-8 cannot be stored; find out here, not in the database.
             json.dumps(data, ensure_ascii=False).encode()
         except (ValueError, RecursionError) as error:
@@ -37,6 +40,16 @@ class StrictJSONParser(JSONParser):
         if not isinstance(data, dict):
             raise ParseError("The body must be a JSON object, such as {}.")
         return data
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Readers differ in which of two values counts, so that neither may be taken for meant."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ParseError(f"The body has the field {twice[:64]!a} twice. Send it once.")
+    return found
 
 
 def _refuse_constant(name: str) -> None:

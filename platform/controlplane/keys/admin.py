@@ -1,23 +1,25 @@
 from django.contrib import admin
-from django.http import HttpRequest
 
-from controlplane.keys.models import Key
+from controlplane.audit.admin import ReadOnly
+from controlplane.keys.models import Key, Secret
 
 
-@admin.register(Key)
-class KeyAdmin(admin.ModelAdmin[Key]):
+class VaultedAdmin(ReadOnly):
     """To find and to read. There is no value here to show."""
 
-    list_display = ["name", "provider", "organisation", "hint", "version", "revoked_at"]
-    list_filter = ["provider"]
     list_select_related = ["organisation"]
     search_fields = ["name", "id", "organisation__name"]
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
 
-    def has_change_permission(self, request: HttpRequest, obj: Key | None = None) -> bool:
-        return False
+@admin.register(Key)
+class KeyAdmin(VaultedAdmin):
+    list_display = [
+        *("name", "provider", "organisation", "hint", "version", "checked_at", "revoked_at"),
+    ]
+    list_filter = ["provider"]
 
-    def has_delete_permission(self, request: HttpRequest, obj: Key | None = None) -> bool:
-        return False
+
+@admin.register(Secret)
+class SecretAdmin(VaultedAdmin):
+    list_display = ["name", "kind", "size", "organisation", "version", "revoked_at"]
+    list_filter = ["kind"]

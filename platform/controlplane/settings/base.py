@@ -1,5 +1,6 @@
 """Settings shared by every installation. Values come from the environment; see docs/operate.md."""
 
+import os
 from pathlib import Path
 
 import django_stubs_ext
@@ -27,12 +28,25 @@ ROOST_NETWORK_POOL = env.str("ROOST_NETWORK_POOL", default="10.213.0.0/16")
 ROOST_SERVICE_ADDRESS = env.str("ROOST_SERVICE_ADDRESS", default="10.213.255.1")
 # Ports on the service address that agents may reach: the stand-in model locally, nothing elsewhere.
 ROOST_SERVICE_PORTS = env.list("ROOST_SERVICE_PORTS", cast=int, default=[])
+# How many agents of a node boot at once; the others wait for their turn.
+ROOST_PARALLEL_BOOTS = env.int("ROOST_PARALLEL_BOOTS", default=max(2, os.cpu_count() or 2))
 ROOST_GUARD = env.bool("ROOST_GUARD", default=True)
 ROOST_KEYS_DIR = Path(env.str("ROOST_KEYS_DIR", default=str(ROOST_STATE_DIR / "keys")))
 # A deleted agent's workspace can be brought back by an operator until this has passed.
 ROOST_DELETE_GRACE_SECONDS = env.int("ROOST_DELETE_GRACE_SECONDS", default=7 * 24 * 3600)
+# What no row speaks of (docs/operate.md) may be removed, by an operator, once it was seen for so
+# long, and so many at once.
+ROOST_REAP_AGE_SECONDS = env.int("ROOST_REAP_AGE_SECONDS", default=7 * 24 * 3600)
+ROOST_REAP_AT_ONCE = env.int("ROOST_REAP_AT_ONCE", default=10)
 # The base URL and name of the stand-in model; empty where there is none.
 ROOST_STANDIN_URL = env.str("ROOST_STANDIN_URL", default="")
+
+# Agents' own web UIs have a host below this domain each (with a port where it is not the usual).
+ROOST_AGENTS_DOMAIN = env.str("ROOST_AGENTS_DOMAIN", default="localhost:8702")
+ROOST_AGENTS_SCHEME = env.str("ROOST_AGENTS_SCHEME", default="http")
+
+# Where our own processes write their logs: looked through by a scan for credentials.
+ROOST_LOG_DIR = Path(env.str("ROOST_LOG_DIR", default=str(ROOST_STATE_DIR / "log")))
 
 GATEWAY_URL = env.str("GATEWAY_URL", default="http://127.0.0.1:8702")
 GATEWAY_SECRET = env.str("GATEWAY_SECRET", default="")
@@ -42,6 +56,41 @@ VAULT_ADDR = env.str("VAULT_ADDR", default="http://127.0.0.1:8703")
 VAULT_MOUNT = env.str("VAULT_MOUNT", default="roost")
 VAULT_ROLE_ID = env.str("VAULT_ROLE_ID", default="")
 VAULT_SECRET_ID = env.str("VAULT_SECRET_ID", default="")
+VAULT_APPROLE_MOUNT = env.str("VAULT_APPROLE_MOUNT", default="approle")
+VAULT_NAMESPACE = env.str("VAULT_NAMESPACE", default="")
+VAULT_MUST_BE_DURABLE = False  # production's own
+
+# Requests that go where a customer says (a key's provider, a webhook) reach public addresses only,
+# and these: host:port or a network, such as models.internal:8000, 10.20.0.0/16.
+ROOST_OUTBOUND_ALLOW = env.list("ROOST_OUTBOUND_ALLOW", default=[])
+ROOST_RESOLVER = "controlplane.outbound.names.system"
+# Where a key is checked, by provider: {"openai": "https://…/v1"}. Else the catalogue's addresses.
+ROOST_PROVIDER_URLS = env.json("ROOST_PROVIDER_URLS", default={})
+
+# What restarts this node's engine for a drill, such as `systemctl restart docker`. All agents of
+# the node feel it, so without a command such drills are refused.
+ROOST_DRILL_ENGINE_COMMAND = env.str("ROOST_DRILL_ENGINE_COMMAND", default="")
+
+# Snapshots go off-site to a bucket of S3's kind; without an endpoint they stay on the node.
+S3_ENDPOINT_URL = env.str("S3_ENDPOINT_URL", default="")
+S3_BUCKET = env.str("S3_BUCKET", default="")
+S3_ACCESS_KEY_ID = env.str("S3_ACCESS_KEY_ID", default="")
+S3_SECRET_ACCESS_KEY = env.str("S3_SECRET_ACCESS_KEY", default="")
+S3_REGION = env.str("S3_REGION", default="us-east-1")
+# The endpoint as browsers reach it, for links to downloads; empty where it is the same.
+S3_PUBLIC_ENDPOINT_URL = env.str("S3_PUBLIC_ENDPOINT_URL", default="")
+
+# When an off-site snapshot of each organisation is brought back and compared: minute, hour, day,
+# month, weekday. An organisation's own time is up to four hours later. Empty: never by itself.
+ROOST_TRIAL_RESTORES = env.str("ROOST_TRIAL_RESTORES", default="15 1 * * 0")
+ROOST_TRIAL_RESTORES_TIMEZONE = env.str("ROOST_TRIAL_RESTORES_TIMEZONE", default="UTC")
+# Exports and imports go through the same store. The web process has none of its keys, and is told
+# with ROOST_ARCHIVES that there is one. For how long an archive is kept, how long a link
+# to it holds, and the largest archive that may be uploaded (S3 takes 5 GiB at once).
+ROOST_ARCHIVES = env.bool("ROOST_ARCHIVES", default=bool(S3_ENDPOINT_URL))
+ROOST_EXPORT_KEEP_SECONDS = env.int("ROOST_EXPORT_KEEP_SECONDS", default=24 * 3600)
+ROOST_EXPORT_LINK_SECONDS = env.int("ROOST_EXPORT_LINK_SECONDS", default=3600)
+ROOST_IMPORT_MAX_BYTES = env.int("ROOST_IMPORT_MAX_BYTES", default=5 * 1024**3)
 
 # --- Django --------------------------------------------------------------------------------------
 INSTALLED_APPS = [
@@ -50,6 +99,12 @@ INSTALLED_APPS = [
     "controlplane.tenants",
     "controlplane.keys",
     "controlplane.agents",
+    "controlplane.scans",
+    "controlplane.snapshots",
+    "controlplane.drills",
+    "controlplane.trials",
+    "controlplane.upgrades",
+    "controlplane.portability",
     "provisioner",
     "frontend",
     "allauth",
@@ -110,6 +165,9 @@ DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # The page size of the API bounds what one request may read; bodies are bounded here.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
+# An uploaded file may be a secret: it is never laid down on a disk, and too large a one is dropped.
+FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.MemoryFileUploadHandler"]
+FILE_UPLOAD_MAX_MEMORY_SIZE = DATA_UPLOAD_MAX_MEMORY_SIZE
 
 AUTH_USER_MODEL = "tenants.User"
 AUTHENTICATION_BACKENDS = [
@@ -204,7 +262,15 @@ SPECTACULAR_SETTINGS = {
         "AgentGoal": "controlplane.agents.lifecycle.Goal",
         "Role": "controlplane.tenants.models.Role",
         "Provider": "controlplane.keys.models.Provider",
+        "SecretKind": "controlplane.keys.models.Kind",
+        "JobStatus": "controlplane.jobs.models.JobStatus",
         "EventLevel": "controlplane.agents.models.Level",
+        "DiskLevel": "controlplane.agents.models.DiskLevel",
+        "DrillKind": "controlplane.drills.models.Hurt",
+        "ReleaseCause": "controlplane.agents.models.Cause",
+        "ReleaseField": "controlplane.agents.history.FIELDS",
+        "UpgradeOutcome": "controlplane.upgrades.models.Outcome",
+        "FileKind": "controlplane.snapshots.api.looking.KINDS",
     },
 }
 
@@ -223,5 +289,8 @@ LOGGING = {
         "httpcore": {"level": "WARNING"},
         "urllib3": {"level": "WARNING"},
         "docker": {"level": "WARNING"},
+        "boto3": {"level": "WARNING"},
+        "botocore": {"level": "WARNING"},
+        "s3transfer": {"level": "WARNING"},
     },
 }

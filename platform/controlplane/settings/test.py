@@ -18,6 +18,10 @@ del DATABASES["default"]["OPTIONS"]["pool"]
 ROOST_ENGINE = "fake"
 ROOST_WORKSPACE_DRIVER = "fake"
 ROOST_STANDIN_URL = "http://10.213.255.1:8701/v1"
+# Nothing that a test does leaves this machine: names have no address, and no provider listens.
+ROOST_OUTBOUND_ALLOW = ["127.0.0.0/8"]
+ROOST_RESOLVER = "controlplane.outbound.names.nowhere"
+ROOST_PROVIDER_URLS = dict.fromkeys(("anthropic", "openai", "gemini"), "http://127.0.0.1:1")
 VAULT_BACKEND = "controlplane.keys.vault.memory.MemoryVault"
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}

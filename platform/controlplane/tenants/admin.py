@@ -6,6 +6,7 @@ from django.db import transaction
 from django.http import HttpRequest
 
 from controlplane.audit.actor import Actor
+from controlplane.audit.admin import ReadOnly
 from controlplane.audit.record import record
 from controlplane.tenants.models import ApiToken, Membership, Organisation, User
 
@@ -86,19 +87,10 @@ class UserAdmin(AuditedAdmin, DjangoUserAdmin[User]):
 
 
 @admin.register(ApiToken)
-class ApiTokenAdmin(admin.ModelAdmin[ApiToken]):
+class ApiTokenAdmin(ReadOnly):
     """To find and to read. Tokens are made and revoked by their organisation."""
 
     list_display = ["name", "prefix", "organisation", "created_by", "last_used_at", "revoked_at"]
     list_select_related = ["organisation", "created_by"]
     search_fields = ["name", "prefix", "id", "organisation__name"]
     exclude = ["digest"]
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: ApiToken | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: ApiToken | None = None) -> bool:
-        return False

@@ -25,6 +25,7 @@ from controlplane.database import from_async
 from controlplane.errors import Invalid, Refusal, Unavailable
 
 CONVERSATION = OpenApiParameter("conversation", str, description="Default: the main one.")
+NEWEST = OpenApiParameter("limit", int, description="The newest so many, 1 to 1000 (the default).")
 ENDS = {"completed", "failed"}
 CUT_OFF = "The answer was cut off. Look at the conversation before you send it again."
 T = TypeVar("T")
@@ -43,6 +44,7 @@ class EventStreamRenderer(BaseRenderer):
 
 class StreamingAgentView(AgentView):
     renderer_classes = [JSONRenderer, EventStreamRenderer]
+    query: tuple[str, ...] = ()
     http_method_names = ["get", "post"]  # a HEAD of what never ends would not end
 
     def wants_stream(self) -> bool:
@@ -69,13 +71,16 @@ class StreamingAgentView(AgentView):
 
 class Messages(StreamingAgentView):
     needs = {"GET": "agents:read", "POST": "agents:chat"}
+    query = ("conversation", "limit")
     serializer_class = s.HistorySerializer
 
-    @extend_schema(operation_id="messages_list", parameters=[CONVERSATION])
+    @extend_schema(operation_id="messages_list", parameters=[CONVERSATION, NEWEST])
     def get(self, request: Request, org: str, agt: str) -> Response:
         """A conversation, oldest message first. It lives in the agent's workspace."""
         conversation = request.query_params.get("conversation") or None
-        return Response(self.waited_for(gateway.history(self.access, self.agent(), conversation)))
+        limit = _number(request.query_params.get("limit", "1000"), "limit", 1, 1000)
+        found = self.waited_for(gateway.history(self.access, self.agent(), conversation))
+        return Response(found | {"messages": found["messages"][-limit:]})
 
     @extend_schema(
         operation_id="messages_send",
@@ -93,13 +98,13 @@ class Messages(StreamingAgentView):
         agent = self.agent()
         turn = claim(request, self.access.actor.id)
         if turn.answer is not None:
-            words = _replayed(turn.answer)
+            words = replayed(turn.answer)
         else:
             text, conversation = body["text"], body.get("conversation")
-            words = _heard(gateway.stream_message(self.access, agent, text, conversation), turn)
+            words = heard(gateway.stream_message(self.access, agent, text, conversation), turn)
         if self.wants_stream():
-            return self.streamed(_as_events(words))
-        return Response(self.waited_for(_whole(words)))
+            return self.streamed(as_events(words))
+        return Response(self.waited_for(whole(words)))
 
 
 class Conversations(StreamingAgentView):
@@ -114,6 +119,7 @@ class Conversations(StreamingAgentView):
 
 class Logs(StreamingAgentView):
     needs = {"GET": "agents:read"}
+    query = ("tail", "since")
     serializer_class = s.LogSerializer
 
     @extend_schema(
@@ -138,7 +144,7 @@ class Logs(StreamingAgentView):
         return Response({"lines": self.waited_for(_collect(lines))})
 
 
-async def _as_events(words: AsyncIterator[Word]) -> AsyncIterator[str]:
+async def as_events(words: AsyncIterator[Word]) -> AsyncIterator[str]:
     try:
         async for word in words:
             yield sse.event(word["type"], _without_type(word))
@@ -150,7 +156,7 @@ def _without_type(word: Word) -> Word:
     return {name: value for name, value in word.items() if name != "type"}
 
 
-async def _whole(words: AsyncIterator[Word]) -> dict[str, str]:
+async def whole(words: AsyncIterator[Word]) -> dict[str, str]:
     last: Word = {}
     async for word in words:
         last = word
@@ -163,7 +169,7 @@ async def _whole(words: AsyncIterator[Word]) -> dict[str, str]:
     raise gateway.GatewayRefusal(status, last["code"], last["message"])
 
 
-async def _heard(words: AsyncIterator[Word], turn: Claim) -> AsyncIterator[Word]:
+async def heard(words: AsyncIterator[Word], turn: Claim) -> AsyncIterator[Word]:
     """The words as they come. The last, completed or failed, is kept for a retry; where the
     agent surely heard nothing, a retry may speak."""
     last = _failed(GatewayUnavailable(CUT_OFF))
@@ -182,7 +188,7 @@ async def _heard(words: AsyncIterator[Word], turn: Claim) -> AsyncIterator[Word]
     yield last
 
 
-async def _replayed(answer: Word) -> AsyncIterator[Word]:
+async def replayed(answer: Word) -> AsyncIterator[Word]:
     yield answer
 
 

@@ -1,7 +1,15 @@
 from django.urls import path
 
 from controlplane.agents import actions
-from controlplane.agents.api import streams, timeline, views
+from controlplane.agents.api import (
+    checkpoints,
+    disk,
+    investigations,
+    releases,
+    streams,
+    timeline,
+    views,
+)
 
 AGENT = "orgs/<org:org>/agents/<agt:agt>"
 
@@ -20,9 +28,16 @@ urlpatterns = [
         f"{AGENT}/restart",
         views.verb_view("restart", actions.restart_agent, "A new container, freshly read keys."),
     ),
+    path(f"{AGENT}/restore", views.RestoreAgent.as_view()),
+    path(f"{AGENT}/releases", releases.Releases.as_view()),
+    path(f"{AGENT}/releases/<rel:rel>", releases.OneRelease.as_view()),
     path(f"{AGENT}/events", views.Events.as_view()),
     path(f"{AGENT}/events/stream", timeline.EventStream.as_view()),
+    path(f"{AGENT}/disk", disk.Disk.as_view()),
     path(f"{AGENT}/messages", streams.Messages.as_view()),
     path(f"{AGENT}/conversations", streams.Conversations.as_view()),
+    path(f"{AGENT}/investigations", investigations.Investigations.as_view()),
+    path(f"{AGENT}/investigations/<inv:inv>", investigations.OneInvestigation.as_view()),
     path(f"{AGENT}/logs", streams.Logs.as_view()),
+    path(f"{AGENT}/checkpoints", checkpoints.Checkpoints.as_view()),
 ]

@@ -11,14 +11,22 @@ from rest_framework.response import Response
 from controlplane.agents import actions
 from controlplane.agents.api import serializers as s
 from controlplane.agents.models import Agent, Event
-from controlplane.agents.queries import agents_of, events_of, find_agents, get_agent
-from controlplane.api.pagination import CursorPages
+from controlplane.agents.queries import (
+    DELETED,
+    STATES,
+    agents_of,
+    events_of,
+    find_agents,
+    get_agent,
+    get_any_agent,
+)
+from controlplane.api.pagination import PAGES, CursorPages
 from controlplane.tenants.access import Access
 from controlplane.tenants.api.views import OrganisationView
 
 FILTERS = [
     OpenApiParameter("q", str, description="Part of a name or of a message."),
-    OpenApiParameter("state", str, enum=["ok", "busy", "need", "idle"]),
+    OpenApiParameter("state", str, enum=[*STATES, DELETED]),
     OpenApiParameter("runtime", str),
 ]
 
@@ -42,6 +50,7 @@ class AgentView(OrganisationView):
 
 class Agents(AgentView):
     needs = {"GET": "agents:read", "POST": "agents:write"}
+    query = (*PAGES, "q", "state", "runtime")
 
     @extend_schema(
         operation_id="agents_list", parameters=FILTERS, responses=s.AgentSerializer(many=True)
@@ -63,6 +72,7 @@ class Agents(AgentView):
 
 class OneAgent(AgentView):
     needs = {"GET": "agents:read", "PATCH": "agents:write", "DELETE": "agents:write"}
+    query = ()
 
     @extend_schema(operation_id="agents_get")
     def get(self, request: Request, org: str, agt: str) -> Response:
@@ -105,6 +115,18 @@ def verb_view(name: str, verb: Callable[[Access, Agent], Agent], text: str) -> A
         return self.act(request, verb)
 
     return type(f"{name.title()}Agent", (AgentVerb,), {"post": post}).as_view()  # type: ignore[attr-defined]
+
+
+class RestoreAgent(AgentVerb):
+    @extend_schema(
+        operation_id="agents_restore", request=s.Nothing, responses={202: s.AgentSerializer}
+    )
+    def post(self, request: Request, org: str, agt: str) -> Response:
+        """Bring back a deleted agent within its grace period, stopped, with its workspace."""
+        return self.act(request, actions.restore_agent)
+
+    def agent(self) -> Agent:
+        return get_any_agent(self.access, self.kwargs["agt"])
 
 
 class EventPages(CursorPages):

@@ -4,6 +4,5 @@ from controlplane.keys.api import views
 
 urlpatterns = [
     path("orgs/<org:org>/keys", views.Keys.as_view()),
-    path("orgs/<org:org>/keys/<key:key>", views.OneKey.as_view()),
-    path("orgs/<org:org>/keys/<key:key>/rotate", views.RotateKey.as_view()),
+    path("orgs/<org:org>/secrets", views.Secrets.as_view()),
 ]

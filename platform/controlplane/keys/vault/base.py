@@ -30,11 +30,20 @@ class Vault(Protocol):
     def write(self, path: str, values: Mapping[str, str]) -> int:
         """Store a new version; returns its number, from 1."""
 
-    def read(self, path: str) -> dict[str, str]:
-        """The newest version. Raises SecretMissing."""
+    def read(self, path: str, version: int | None = None) -> dict[str, str]:
+        """That version, or the newest. Raises SecretMissing."""
 
     def write_if_missing(self, path: str, values: Mapping[str, str]) -> None:
         """Store version 1 unless something is there; two at once: one wins."""
 
+    def destroy_before(self, path: str, version: int) -> None:
+        """Remove for good what earlier versions held."""
+
     def delete(self, path: str) -> None:
         """Remove every version; absent counts as removed."""
+
+    def names(self, folder: str) -> list[str]:
+        """What lies directly in the folder; folders in it end with a slash."""
+
+    def refuse_forgetful(self) -> None:
+        """Raises ImproperlyConfigured where it keeps nothing over a restart."""

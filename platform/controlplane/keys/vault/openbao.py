@@ -1,28 +1,23 @@
-"""OpenBao or HashiCorp Vault, by AppRole and KV version 2. Nothing else imports hvac."""
+"""OpenBao or HashiCorp Vault, by AppRole and KV version 2: only calls that both know."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-import hvac
 import requests
 from django.conf import settings
-from hvac import exceptions
+from django.core.exceptions import ImproperlyConfigured
+from hvac import Client, exceptions
 
 from controlplane.keys.vault.base import SecretMissing, VaultUnavailable
+from controlplane.keys.vault.session import FORGETFUL, Session
 
 T = TypeVar("T")
-TIMEOUT = 3  # seconds; the client's own default of 30 would hold up a request
+KEPT = 10  # versions that a path keeps unless the vault was told otherwise
 
 
 class OpenBaoVault:
-    """Signs in on first use and again when its token has run out.
-
-    Safe to share by threads, and without a lock: of two that sign in at once each gets a token
-    that is good, and a vault that hangs holds up each caller for one time-out only.
-    """
-
     def __init__(self) -> None:
-        self.client = hvac.Client(url=settings.VAULT_ADDR, timeout=TIMEOUT)
+        self.session = Session()
         self.mount = settings.VAULT_MOUNT
 
     def write(self, path: str, values: Mapping[str, str]) -> int:
@@ -31,10 +26,10 @@ class OpenBaoVault:
         )
         return int(answer["data"]["version"])
 
-    def read(self, path: str) -> dict[str, str]:
+    def read(self, path: str, version: int | None = None) -> dict[str, str]:
         answer = self._call(
             lambda kv: kv.read_secret_version(
-                path, mount_point=self.mount, raise_on_deleted_version=True
+                path, version=version, mount_point=self.mount, raise_on_deleted_version=True
             )
         )
         values: dict[str, str] = answer["data"]["data"]
@@ -50,37 +45,44 @@ class OpenBaoVault:
 
         self._call(write)
 
+    def destroy_before(self, path: str, version: int) -> None:
+        earlier = list(range(max(1, version - KEPT), version))
+        if earlier:
+            self._call(lambda kv: kv.destroy_secret_versions(path, earlier, mount_point=self.mount))
+
     def delete(self, path: str) -> None:
         try:
             self._call(lambda kv: kv.delete_metadata_and_all_versions(path, mount_point=self.mount))
         except SecretMissing:
             return
 
-    def _call(self, act: Callable[[Any], T]) -> T:
+    def names(self, folder: str) -> list[str]:
         try:
-            if not self.client.token:
-                self._sign_in()
-            try:
-                return act(self.client.secrets.kv.v2)
-            except exceptions.Forbidden:
-                # A token that ran out looks like a token that may not: sign in once and see.
-                self._sign_in()
-                return act(self.client.secrets.kv.v2)
+            answer = self._call(lambda kv: kv.list_secrets(folder, mount_point=self.mount))
+        except SecretMissing:
+            return []
+        found: list[str] = answer["data"]["keys"]
+        return found
+
+    def refuse_forgetful(self) -> None:
+        """At the start of a production. Raises ImproperlyConfigured; away says nothing yet."""
+        try:
+            forgetful = self.session.is_forgetful()
+        except (exceptions.VaultError, requests.RequestException):
+            return  # asked again at the first sign-in
+        if forgetful:
+            raise ImproperlyConfigured(
+                f"The vault at {settings.VAULT_ADDR} cannot be used: {FORGETFUL}. Give VAULT_ADDR "
+                "of one with storage on a disk."
+            )
+
+    def _call(self, act: Callable[[Any], T]) -> T:
+        def on_kv(client: Client) -> T:
+            return act(client.secrets.kv.v2)
+
+        try:
+            return self.session.call(on_kv)
         except exceptions.InvalidPath as error:
             raise SecretMissing(str(error)) from error
-        except exceptions.VaultDown as error:
-            raise VaultUnavailable("it is sealed") from error
-        except exceptions.Forbidden as error:
-            raise VaultUnavailable("it does not let this process do that") from error
         except exceptions.InvalidRequest:
             raise VaultUnavailable("it refused the request") from None
-        except (exceptions.VaultError, requests.RequestException) as error:
-            # `from None`: a request's exception carries the request, and that the value.
-            raise VaultUnavailable(f"it does not answer ({type(error).__name__})") from None
-
-    def _sign_in(self) -> None:
-        try:
-            self.client.auth.approle.login(settings.VAULT_ROLE_ID, settings.VAULT_SECRET_ID)
-        except (exceptions.InvalidRequest, exceptions.Forbidden):
-            # `from None`: whose request this was is no secret, what it held is.
-            raise VaultUnavailable("it does not let this process in") from None

@@ -7,13 +7,17 @@ from rest_framework import status
 from rest_framework.generics import GenericAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.settings import api_settings
 
 from controlplane.api.idempotency import once
+from controlplane.api.pagination import PAGES
 from controlplane.errors import Invalid, NotFound
 from controlplane.tenants.access import Access, of_token
 from controlplane.tenants.actions import issue_token, rename_organisation, revoke_token
 from controlplane.tenants.api import serializers as s
 from controlplane.tenants.models import ApiToken, Organisation
+
+FORMAT = str(api_settings.URL_FORMAT_OVERRIDE)  # read before a view is reached
 
 
 def token_of(request: Request) -> ApiToken:
@@ -25,13 +29,28 @@ def token_of(request: Request) -> ApiToken:
 class ApiView(GenericAPIView[Any]):
     """The base of every endpoint. HEAD is a GET without its body; there is no OPTIONS."""
 
-    http_method_names = ["get", "head", "post", "patch", "delete"]
+    http_method_names = ["get", "head", "post", "put", "patch", "delete"]
+    query: tuple[str, ...] = PAGES  # the parameters that a GET takes; the other methods take none
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         for name, values in request.query_params.lists():
             if "\x00" in name or any("\x00" in value for value in values):
                 raise Invalid(name.replace("\x00", ""), "A NUL byte means nothing here. Remove it.")
+        self._refuse_unknown_query(request)
+
+    def _refuse_unknown_query(self, request: Request) -> None:
+        """What is not heard must not look as if it were."""
+        reads = request.method in {"GET", "HEAD"}
+        known = {*(self.query if reads else ()), FORMAT}
+        for name in request.query_params:
+            if name not in known:
+                where = (
+                    f"Those you may send: {', '.join(self.query) or 'none'}."
+                    if reads
+                    else f"A {request.method} takes none: send its fields in the body."
+                )
+                raise Invalid(name[:64], f"There is no such query parameter here. {where}")
 
     def enter(self, request: Request, organisation_id: str, permission: str | None) -> Access:
         """The caller in this organisation. Raises NotFound, Forbidden."""

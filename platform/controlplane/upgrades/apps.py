@@ -1,0 +1,5 @@
+from django.apps import AppConfig
+
+
+class UpgradesConfig(AppConfig):
+    name = "controlplane.upgrades"
