@@ -4,65 +4,28 @@ Each function is an ensure; together they are what a create, a start after a cra
 after a reboot and a replacement all go through.
 """
 
-import secrets
-from typing import Any
-
 from django.conf import settings
 from django.utils.timezone import now
 
 from controlplane.agents.lease import Lease
 from controlplane.agents.models import Agent, Release
-from controlplane.keys.vault import SecretMissing, Vault
 from provisioner import names, networks, reach
 from provisioner.backend import Backend
 from provisioner.report import step
+from provisioner.secrets import Delivery
+from provisioner.snapshots import sprout
 from provisioner.spec import Place, container_spec
 from provisioner.workspaces.base import Mounted
 from runtimes.catalog import Runtime
 
-_TOKEN_BYTES = 24
-STANDIN_KEY = "roost-standin"  # no secret: the local stand-in model takes any key
-
-
-class KeyGone(Exception):
-    """The release's key was revoked, or its value is not in the vault."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"Its key {name} is revoked or missing, so it cannot start. Choose another key in its "
-            "settings."
-        )
-
-
-def read_keys(vault: Vault, agent: Agent, release: Release) -> dict[str, Any]:
-    """What the boot shim gets. Raises VaultUnavailable, KeyGone."""
-    path = f"agents/{agent.pk}"
-    try:
-        own = vault.read(path)
-    except SecretMissing:
-        vault.write_if_missing(path, {"gateway": secrets.token_hex(_TOKEN_BYTES)})
-        own = vault.read(path)
-    return {
-        "gateway": own["gateway"],
-        "provider_key": _provider_key(vault, release),
-        "secrets": {},
-    }
-
-
-def _provider_key(vault: Vault, release: Release) -> str:
-    if release.key is None:
-        return STANDIN_KEY
-    if release.key.revoked_at is not None:
-        raise KeyGone(release.key.name)
-    try:
-        return vault.read(release.key.vault_path)["value"]
-    except SecretMissing as error:
-        raise KeyGone(release.key.name) from error
+KEPT = "What was in it is still there"
 
 
 def ensure_workspace(backend: Backend, lease: Lease, agent: Agent, release: Release) -> Mounted:
     """Raises WorkspaceTrouble and its kinds."""
     made = agent.workspace_made_at is not None
+    if sprout.needed(agent):
+        sprout.make(backend, agent)
     mounted = backend.workspaces.ensure(agent.pk, release.disk_gib, made=made)
     if not made:
         agent.workspace_made_at = now()
@@ -72,6 +35,8 @@ def ensure_workspace(backend: Backend, lease: Lease, agent: Agent, release: Rele
         )
         limit = f"{release.disk_gib} GiB, {backend.workspaces.enforcement} limit"
         step(lease, agent, "workspace", "Workspace made", limit)
+    elif mounted.grown:
+        step(lease, agent, "workspace", f"Workspace grown to {release.disk_gib} GiB", KEPT)
     return mounted
 
 
@@ -79,7 +44,7 @@ def ensure_network(backend: Backend, agent: Agent, release: Release) -> networks
     placed = networks.place(agent)
     backend.engine.ensure_network(placed.network)
     if backend.guarded:
-        reach.apply(placed, is_open=release.egress == "open")
+        reach.apply(agent.pk, placed, egress=release.egress, entries=release.allowed_hosts)
     return placed
 
 
@@ -89,7 +54,7 @@ def create(
     agent: Agent,
     release: Release,
     runtime: Runtime,
-    keys: dict[str, Any],
+    keys: Delivery,
 ) -> None:
     """Everything, then the container, started."""
     mounted = ensure_workspace(backend, lease, agent, release)
@@ -114,7 +79,7 @@ def create(
     )
 
 
-def restore(backend: Backend, lease: Lease, agent: Agent, keys: dict[str, Any] | None) -> None:
+def restore(backend: Backend, lease: Lease, agent: Agent, keys: Delivery | None) -> None:
     """What the container that is there stands on, after a crash or a reboot."""
     assert agent.release is not None  # noqa: S101  set in the transaction that made the agent
     ensure_workspace(backend, lease, agent, agent.release)

@@ -9,6 +9,7 @@ READY, WORKSPACE, KEYS, IMAGE, ENGINE = (
     "ImagePresent",
     "EngineReachable",
 )
+CURRENT = "RowIsCurrent"  # see provisioner.older
 TYPES = (READY, WORKSPACE, KEYS, IMAGE, ENGINE)
 
 # Which part a reason speaks of. Such a pass did not come as far as the other parts.

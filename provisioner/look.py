@@ -1,21 +1,27 @@
 """Looking at one agent: what its container is, whether it answers, how often it ended."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from django.utils.timezone import now
 
 from controlplane.agents.lifecycle import Goal, Status
-from controlplane.agents.models import Agent
-from provisioner import names, networks
+from controlplane.agents.models import Agent, Cause
+from provisioner import memory, names, networks
 from provisioner.backend import Backend
 from provisioner.engines.base import DOWN, Container
-from provisioner.plan import CRASH_WINDOW, Seen, Wish
+from provisioner.plan import CRASH_WINDOW, GIVEN_UP, Seen, Wish
 from provisioner.probe import Target
+from provisioner.snapshots import swap
 from runtimes.catalog import CATALOG
 
 Crashes = list[tuple[str, float]]  # (ISO time, what it takes from the restart budget)
 LIGHT = 0.2
+
+# Another version's first boot, as long as it is not quiet: see _migrates.
+MOVES = {Cause.UPGRADED, Cause.ROLLED_BACK}
+MIGRATION_TIMES = 4
+QUIET_S = 60
 
 # An agent that was well is asked for this long before it is called deaf.
 BENEFIT_OF_DOUBT = 1.5
@@ -53,10 +59,12 @@ def look(backend: Backend, agent: Agent, patience: float = 0) -> Look:
         was_ready=was_ready,
         ever_ready=agent.ready_at is not None,
         crashes=spent(crashes),
-        status=Status(agent.status),
-        overdue=agent.deadline_at is not None and now() > agent.deadline_at,
+        status=_status(agent, container),
+        overdue=_overdue(backend, agent, container),
         held=_held(backend, agent),
-        keyed=backend.keys.token(agent.pk) is not None,
+        keyed=backend.keys.find(agent.pk) is not None,
+        swap=swap.wanted(agent),
+        set_up=container is None or is_set_up(agent, container),
     )
     return Look(wish, seen, crashes, new_ends)
 
@@ -85,16 +93,58 @@ def _healthy(backend: Backend, agent: Agent, container: Container | None, patien
     found = target(backend, agent, container.address)
     if found is None:
         return False
+    if not is_set_up(agent, container):
+        found = replace(found, blank=True)
     was_ready = agent.ready_life == container.life
     return backend.prober.wait(found, max(patience, BENEFIT_OF_DOUBT if was_ready else 0))
 
 
+def _status(agent: Agent, container: Container | None) -> Status:
+    """As it is written; unless it was given up on before the database went back, and is up: then
+    something came of it since, and it is judged anew."""
+    status = Status(agent.status)
+    up = container is not None and (container.up or container.state == "restarting")
+    if up and status in GIVEN_UP and memory.is_stale(agent.status_since):
+        return Status.UNKNOWN
+    return status
+
+
+def _overdue(backend: Backend, agent: Agent, container: Container | None) -> bool:
+    if agent.deadline_at is None or now() <= agent.deadline_at:
+        return False
+    if memory.is_stale(agent.deadline_at):
+        return False
+    return not _migrates(backend, agent, agent.deadline_at, container)
+
+
+def _migrates(
+    backend: Backend, agent: Agent, deadline: datetime, container: Container | None
+) -> bool:
+    """The first boot of another version may have to bring up to date what an older one left in the
+    workspace: for as long as it says something, it is given several times the usual."""
+    release = agent.release
+    if release is None or release.cause not in MOVES or agent.observed_release >= release.number:
+        return False
+    if container is None or container.state != "running":
+        return False
+    more = (MIGRATION_TIMES - 1) * CATALOG[agent.runtime].start_deadline_s
+    if now() > deadline + timedelta(seconds=more):
+        return False
+    said = backend.engine.log_tail(container.name, 1)
+    return bool(said) and now() - datetime.fromisoformat(said[-1].at) < timedelta(seconds=QUIET_S)
+
+
 def target(backend: Backend, agent: Agent, address: str | None = None) -> Target | None:
     """Where the agent answers; None while it has no keys or address."""
-    token, address = backend.keys.token(agent.pk), address or agent.address
-    if token is None or address is None:
+    held, address = backend.keys.find(agent.pk), address or agent.address
+    if held is None or address is None:
         return None
-    return Target(agent.pk, CATALOG[agent.runtime], address, token)
+    return Target(agent.pk, CATALOG[agent.runtime], address, held.token, held.own)
+
+
+def is_set_up(agent: Agent, container: Container) -> bool:
+    """Whether this container had its runtime's headless first run, where there is one."""
+    return CATALOG[agent.runtime].setup is None or agent.set_up_for == container.id
 
 
 def count_ends(life: str, container: Container | None) -> int:

@@ -2,6 +2,9 @@ from django.db import models
 
 from controlplane.agents.models import Agent
 from controlplane.tenants.models import Organisation
+from provisioner.strays.models import ReapPlan, Stray
+
+__all__ = ["Address", "Block", "Node", "ReapPlan", "Stray", "Turn"]
 
 
 class Node(models.Model):
@@ -12,9 +15,32 @@ class Node(models.Model):
     engine = models.CharField(max_length=100, blank=True)
     engine_silent_since = models.DateTimeField(null=True)
     weaknesses = models.JSONField(default=list)  # sentences: what this host cannot enforce
+    isolations = models.JSONField(default=list)  # what its engine offers: default, gvisor
+    guard_restored_at = models.DateTimeField(null=True)  # when somebody had removed its rules
+
+    # How often it has said so; the node remembers it too: see provisioner.memory.
+    serial = models.PositiveBigIntegerField(default=0)
+    database_older_since = models.DateTimeField(null=True)  # it was restored, as it seems
+
+    # The disk that all its workspaces lie on, in bytes; null where they have none of their own.
+    pool_total = models.PositiveBigIntegerField(null=True)
+    pool_free = models.PositiveBigIntegerField(null=True)
+    pool_reserve = models.PositiveBigIntegerField(null=True)
+    pool_promised = models.PositiveBigIntegerField(null=True)  # its workspaces, were they all full
 
     def __str__(self) -> str:
         return self.name
+
+
+class Turn(models.Model):
+    """A turn that the gateway carries now. It expires, should the gateway die in the middle."""
+
+    agent = models.ForeignKey(Agent, models.CASCADE, related_name="+")
+    until = models.DateTimeField()
+    web = models.BooleanField(default=False)  # its own web UI is open: whether in a turn is unseen
+
+    def __str__(self) -> str:
+        return f"a turn of {self.agent_id}"
 
 
 class Block(models.Model):

@@ -14,6 +14,11 @@ def container(agent_id: str) -> str:
     return f"roost-{agent_id}"
 
 
+def apart(agent_id: str) -> str:
+    """Of what runs for it before its first start."""
+    return f"roost-{agent_id}-apart"
+
+
 def network(installation: str, block: int) -> str:
     return f"roost-{installation}-{block:05x}"
 

@@ -12,7 +12,9 @@ from provisioner.engines.base import Container
 
 CRASH_BUDGET = 5  # ends that count (see look.weigh) within CRASH_WINDOW before we stop trying
 CRASH_WINDOW = 600  # seconds
+GIVEN_UP = frozenset({Status.FAILED, Status.CRASH_LOOPING})
 SHIM_REFUSED = 78  # the boot shim's exit code: workspace or keys not there (yet)
+SHIM_UNFIT = 64  # ... and: the settings do not fit, and no waiting mends that
 
 
 class Step(Enum):
@@ -21,6 +23,8 @@ class Step(Enum):
     REPLACE = auto()  # preflight, stop, remove, create
     NUDGE = auto()  # mount and key again, then out of the engine's back-off
     RESTORE = auto()  # mount and key again beside the container that runs
+    SWAP = auto()  # stop, then put another disk in the workspace's place
+    SET_UP = auto()  # it is up and blank: its headless first run
     STOP = auto()  # for good
     REMOVE = auto()  # container, keys, mount
     WAIT = auto()  # something is under way that needs no help
@@ -46,6 +50,8 @@ class Seen:
     overdue: bool = False  # past the deadline of its status
     held: bool = False  # the node still holds its mounts or keys
     keyed: bool = True  # the node can talk to it
+    swap: bool = False  # another disk is to take its workspace's place
+    set_up: bool = True  # its runtime's first run is done, or it has none
 
 
 @dataclass(frozen=True)
@@ -79,16 +85,22 @@ def _stop(wish: Wish, seen: Seen, end: Status) -> Decision:
     active = seen.container is not None and (
         seen.container.up or seen.container.state == "restarting"
     )
-    if not active and not seen.held:
+    if not active and not seen.held and not seen.swap:
         return Decision(end, Step.NONE)
     if _late(wish, seen, Status.STOPPING):
         return Decision(Status.FAILED, Step.STOP, "stop_timed_out")
+    if not active and not seen.held:
+        return Decision(Status.STOPPING, Step.SWAP)
     return Decision(Status.STOPPING, Step.STOP)
 
 
 def _run(wish: Wish, seen: Seen) -> Decision:
     container = seen.container
-    if seen.status in {Status.FAILED, Status.CRASH_LOOPING} and not wish.changed:
+    coming = Status.RESTARTING if seen.ever_ready else Status.STARTING
+    if seen.swap:
+        # How often it ended on the disk it has says nothing about the one that it waits for.
+        return Decision(coming, Step.SWAP)
+    if seen.status in GIVEN_UP and not wish.changed:
         return _stay_down(seen)
     if seen.crashes >= CRASH_BUDGET:
         memory = container is not None and container.out_of_memory
@@ -96,11 +108,13 @@ def _run(wish: Wish, seen: Seen) -> Decision:
         return Decision(Status.CRASH_LOOPING, _free(seen), reason)
     if not wish.changed and seen.overdue and not _well(wish, seen):
         return Decision(Status.FAILED, _free(seen), "start_timed_out")
-    coming = Status.RESTARTING if seen.ever_ready else Status.STARTING
     if container is None:
         return Decision(coming, Step.CREATE)
     if container.release != wish.release or container.restart != wish.restart:
         return Decision(coming, Step.REPLACE)
+    unfit = container.exit_code == SHIM_UNFIT and container.state != "running"
+    if unfit and not wish.changed:
+        return Decision(Status.FAILED, _free(seen), "settings_unfit")
     if container.state == "restarting":
         refused = container.exit_code == SHIM_REFUSED
         return Decision(coming, Step.NUDGE if refused else Step.WAIT)
@@ -110,6 +124,8 @@ def _run(wish: Wish, seen: Seen) -> Decision:
         return Decision(coming, Step.REPLACE)
     if not seen.keyed:
         return Decision(coming, Step.RESTORE)
+    if seen.healthy and not seen.set_up:
+        return Decision(coming, Step.SET_UP)
     if seen.healthy:
         return Decision(Status.RUNNING, Step.NONE)
     if seen.was_ready:
@@ -123,7 +139,7 @@ def _well(wish: Wish, seen: Seen) -> bool:
     if container is None or container.state != "running":
         return False
     wanted = container.release == wish.release and container.restart == wish.restart
-    return seen.healthy and wanted and container.connected and seen.keyed
+    return seen.healthy and wanted and container.connected and seen.keyed and seen.set_up
 
 
 def _stay_down(seen: Seen) -> Decision:

@@ -8,16 +8,12 @@ for a start, or when something outside is away; the sweep takes it up again.
 import time
 from datetime import timedelta
 
-from django.conf import settings
-from django.db import transaction
 from django.utils.timezone import now
 
-from controlplane.agents.lease import Lease, LeaseLost
-from controlplane.agents.lifecycle import Goal, Status
+from controlplane.agents.lease import TTL, Lease, LeaseLost
+from controlplane.agents.lifecycle import Status
 from controlplane.agents.models import Agent
-from controlplane.audit.actor import SYSTEM
-from controlplane.audit.record import record
-from provisioner import act, outcomes
+from provisioner import act, older, outcomes, purging
 from provisioner.backend import Backend
 from provisioner.keepalive import kept_alive
 from provisioner.look import Look, look
@@ -35,7 +31,7 @@ def reconcile(agent_id: str, backend: Backend) -> bool:
     if lease is None:
         return False
     try:
-        with kept_alive(lease):
+        with kept_alive(lease, TTL, LeaseLost):
             _passes(lease, backend)
     except LeaseLost:
         pass  # somebody else goes on from what they see
@@ -50,23 +46,31 @@ def _passes(lease: Lease, backend: Backend) -> None:
     for _ in range(LOOKS):
         agent = load(lease.agent_id)
         patience = min(SLICE, backend.patience) if waiting else 0
+        found = None
         try:
-            if _purge_due(agent):
-                purge(agent, backend)
+            if purging.is_due(agent):
+                purging.purge_or_later(lease, agent, backend)
                 return
             found = _unhurried(backend, agent, patience)
+            if older.catch_up(agent, found.seen.container):
+                continue
             decision = decide(found.wish, found.seen)
+            decision = older.heed(backend, lease, agent, found, decision)
+            keys = act.prepare(backend, lease, agent, decision.step)
             write(lease, agent, backend, found, decision)
-            step = act.carry_out(backend, lease, agent, decision.step)
+            step = act.carry_out(backend, lease, agent, decision.step, keys)
+        except older.RowIsOlder as why:
+            older.hold(lease, agent, found.seen.container if found else None, why)
+            return
         except outcomes.EXPECTED as trouble:
             outcomes.explain(lease, agent, trouble)
             return
         if step is last and step not in {Step.WAIT, Step.NONE}:
             time.sleep(AGAIN)  # it had no effect yet, such as a removal that is under way
         last = step
-        waiting = step is Step.WAIT
         waited += patience
-        if step is Step.NONE or (waiting and waited >= backend.patience):
+        waiting = step is Step.WAIT or step in act.BOOTS  # nobody answers the moment it is started
+        if step is Step.NONE or (step is Step.WAIT and waited >= backend.patience):
             _rest(lease, agent, found, decision)
             return
 
@@ -97,31 +101,3 @@ def _rest(lease: Lease, agent: Agent, found: Look, decision: Decision) -> None:
     }.get(decision.status)
     if agent.due_at != due:
         lease.write(due_at=due)
-
-
-def _purge_due(agent: Agent) -> bool:
-    gone = agent.goal == Goal.DELETED and agent.status == Status.DELETED
-    return gone and agent.purge_at is not None and now() >= agent.purge_at
-
-
-def purge(agent: Agent, backend: Backend) -> None:
-    """After the grace period: secrets, disk and row are gone for good; the audit log tells.
-
-    The disk goes while the row is locked: nobody brings back an agent whose disk is gone.
-    """
-    backend.vault.delete(f"agents/{agent.pk}")
-    with transaction.atomic():
-        locked = Agent.objects.select_for_update().get(pk=agent.pk)
-        if not _purge_due(locked):
-            return
-        backend.workspaces.destroy(agent.pk)
-        record(
-            SYSTEM,
-            "agent.purged",
-            agent.pk,
-            organisation=agent.organisation_id,
-            label=agent.name,
-            data={"grace_seconds": settings.ROOST_DELETE_GRACE_SECONDS},
-        )
-        Agent.objects.filter(pk=agent.pk).update(release=None)
-        agent.delete()

@@ -5,16 +5,17 @@ The cost of a sweep does not grow with settled agents: one query on a partial in
 
 import logging
 from collections import Counter
+from datetime import timedelta
 
 from django.conf import settings
 from django.db.models import F
 from django.utils.timezone import now
 
-from controlplane.agents import timeline
+from controlplane.agents import disk, timeline
 from controlplane.agents.lifecycle import Goal, Status
 from controlplane.agents.models import Agent
 from controlplane.api import idempotency
-from provisioner import host, reach
+from provisioner import host, memory, pool, reach
 from provisioner.backend import Backend, weaknesses
 from provisioner.crew import Crew
 from provisioner.engines.base import EngineUnavailable
@@ -72,10 +73,10 @@ class Rounds:
 
 def beat(backend: Backend) -> None:
     """The heartbeat row: pages tell by it that statuses are fresh."""
+    row = Node.objects.filter(pk=settings.ROOST_NODE).first()
     try:
         engine, silent = backend.engine.ping(), None
     except EngineUnavailable:
-        row = Node.objects.filter(pk=settings.ROOST_NODE).first()
         engine = row.engine if row else ""
         silent = (row.engine_silent_since if row else None) or now()
     Node.objects.update_or_create(
@@ -84,19 +85,43 @@ def beat(backend: Backend) -> None:
             "heartbeat_at": now(),
             "engine": engine,
             "engine_silent_since": silent,
-            "weaknesses": weaknesses(backend),
+            "weaknesses": [
+                *(weaknesses(backend) + memory.weaknesses(row)),
+                *(pool.weaknesses(row) + _guard_trouble(row)),
+            ],
         },
     )
+
+
+def _guard_trouble(row: Node | None) -> list[str]:
+    """For a day, so that somebody who looks once a day sees it."""
+    when = row.guard_restored_at if row else None
+    if when is None or now() - when > timedelta(days=1):
+        return []
+    return [
+        f"Its network guard was removed or changed by another program and put back at "
+        f"{when:%Y-%m-%d %H:%M:%S} UTC. Find what reloads the firewall (`nft flush ruleset`, "
+        "firewalld), or agents may reach this host for seconds again."
+    ]
+
+
+def note_offers(backend: Backend) -> None:
+    """What this node's engine offers, for forms and for placing agents."""
+    offered = list(backend.engine.isolations())
+    Node.objects.filter(pk=settings.ROOST_NODE).update(isolations=offered)
 
 
 def keep_house(backend: Backend) -> None:
     """Put back what somebody may have removed behind our back."""
     if backend.guarded:
+        host.ensure_agents_share()
         host.ensure_service_address(settings.ROOST_SERVICE_ADDRESS)
+        host.ensure_bridges_filtered()
         reach.refresh()
 
 
 def forget_old() -> None:
-    """Answers kept for retries, and the far end of timelines."""
+    """Answers kept for retries, and the far end of timelines and of graphs."""
     idempotency.forget_old()
     timeline.forget_old()
+    disk.forget_old()

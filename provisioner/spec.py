@@ -6,8 +6,10 @@ engine's field, a path or a shell word. Settings travel as JSON in one variable.
 
 import json
 from dataclasses import dataclass
+from typing import Any
 
-from controlplane.agents.models import Agent, Release
+from controlplane.agents.addresses import web_origin
+from controlplane.agents.models import Agent, Isolation, Release
 from provisioner import names
 from provisioner.engines.base import Bind, ContainerSpec
 from provisioner.workspaces.base import Mounted
@@ -40,9 +42,9 @@ def container_spec(agent: Agent, release: Release, runtime: Runtime, place: Plac
         environment={
             "ROOST_AGENT": agent.pk,
             "ROOST_WORKSPACE": agent.pk,
-            "ROOST_WORKSPACE_KIND": place.workspace.kind,
+            "ROOST_WORKSPACE_KIND": _kind(release, place),
             "ROOST_RELEASE": str(release.number),
-            "ROOST_SETTINGS": json.dumps(_settings(release)),
+            "ROOST_SETTINGS": json.dumps(runtime_settings(release)),
         },
         binds=(
             Bind(str(place.workspace.data), "/workspace", read_only=False),
@@ -56,13 +58,23 @@ def container_spec(agent: Agent, release: Release, runtime: Runtime, place: Plac
         cpu_millis=release.cpu_millis,
         pids=runtime.pids,
         tmp_mb=runtime.tmp_mb,
+        isolation="gvisor" if release.isolation == Isolation.GVISOR else "default",
     )
 
 
-def _settings(release: Release) -> dict[str, str]:
+def _kind(release: Release, place: Place) -> str:
+    """Under gVisor each mount has a device number of its own, so the boot shim cannot tell by it
+    that identity and data are one disk; what is left are its other checks, as of a plain one."""
+    return "plain" if release.isolation == Isolation.GVISOR else place.workspace.kind
+
+
+def runtime_settings(release: Release) -> dict[str, Any]:
+    """What a runtime's boot hook and set-up are told; what is empty is left out."""
     settings = {
         "provider": release.provider,
         "model": release.model,
         "base_url": release.base_url,
+        "background": release.background,
+        "web_origin": web_origin(release.agent_id),
     }
     return {name: value for name, value in settings.items() if value}

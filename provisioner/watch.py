@@ -13,7 +13,7 @@ from django.db import connection
 
 from controlplane.agents.lifecycle import Goal, Status
 from controlplane.agents.models import Agent
-from provisioner import names
+from provisioner import names, older
 from provisioner.backend import Backend
 from provisioner.crew import Crew
 from provisioner.engines.base import EngineRefused, EngineUnavailable
@@ -48,6 +48,7 @@ def follow(backend: Backend, crew: Crew, stop: threading.Event) -> None:
 def compare(backend: Backend, crew: Crew) -> None:
     """One list against one query: nudges every agent that is not as it should be."""
     listed = backend.engine.containers(names.mine(settings.ROOST_INSTALLATION))
+    older.count_on(listed)
     up = {container.agent_id for container in listed if container.state == "running"}
     alone = {container.agent_id for container in listed if not container.connected}
     for agent_id, goal, status in _expected():

@@ -2,9 +2,11 @@
 
 import json
 
+from controlplane.agents.lifecycle import Goal, Status
+from controlplane.agents.models import Agent
 from controlplane.naming import mask
 from provisioner.engines.base import Container, LogLine
-from provisioner.plan import CRASH_WINDOW, SHIM_REFUSED
+from provisioner.plan import CRASH_WINDOW, SHIM_REFUSED, Seen, Wish
 from runtimes.catalog import Runtime
 
 MINUTES = CRASH_WINDOW // 60
@@ -13,8 +15,11 @@ SHIM = {
     "workspace_missing": "its workspace was not mounted",
     "workspace_foreign": "the disk in its place belongs to another agent",
     "workspace_unwritable": "it may not write to its workspace",
+    "workspace_full": "its disk is full",
+    "config_unwritable": "its configuration could not be written on its node",
     "keys_missing": "its keys were not there",
     "settings_invalid": "its settings do not fit the runtime",
+    "image_unfit": "its image could not be started",
 }
 
 
@@ -43,35 +48,73 @@ def crash_looping(container: Container | None, memory_mb: int, log: list[LogLine
     if container and container.out_of_memory:
         todo = "Choose a larger size in its settings, then start it."
     elif log:
-        cause += f". It last said: {_said(log[-1].text)!r}"
+        cause += f". It last said: {said(log[-1].text)!r}"
     return f"It ended again and again within {MINUTES} minutes; the last time {cause}. {todo}"
+
+
+def settings_unfit(log: list[LogLine]) -> str:
+    why = shim_refusal(log) or SHIM["settings_invalid"]
+    return f"It cannot start: {why}. Change its settings, then start it; its workspace is kept."
 
 
 def shim_refusal(log: list[LogLine]) -> str:
     """What the boot shim said, in our words; empty when it said nothing."""
+    code, message = refusal(log)
+    return f"{SHIM.get(code, 'the boot check refused it')} ({said(message)})" if code else ""
+
+
+def refusal(log: list[LogLine]) -> tuple[str, str]:
+    """Code and message of the boot shim's last refusal, both empty when it said nothing."""
     for line in reversed(log):
         if '"roost"' not in line.text:
             continue
         try:
-            said = json.loads(line.text)
+            told = json.loads(line.text)
         except ValueError:
             continue
-        if isinstance(said, dict) and said.get("roost") == "boot":
-            code, message = str(said.get("code")), str(said.get("message", ""))
-            return f"{SHIM.get(code, 'the boot check refused it')} ({_said(message)})"
-    return ""
+        if isinstance(told, dict) and told.get("roost") == "boot":
+            return str(told.get("code")), str(told.get("message", ""))
+    return "", ""
 
 
-def _said(text: str) -> str:
+def said(text: str) -> str:
     """An agent's own words, cut. They are stored and shown to all of its organisation, and a
     program that dies may print its key; masked before the cut, which may leave half a key."""
     return mask(text[:MOST_READ])[:MOST_SAID]
+
+
+HEALS = "It is put right by itself; nothing in its workspace is lost."
+
+
+def meddled_with(agent: Agent, wish: Wish, seen: Seen) -> str:
+    """What somebody else did to an agent that was up, past us; empty where nobody did."""
+    was_up = agent.status in {Status.RUNNING, Status.DEGRADED} and not wish.changed
+    if not was_up or wish.goal != Goal.RUNNING:
+        return ""
+    container = seen.container
+    if container is None:
+        return "Its container was removed, not by Roost"
+    if container.state == "paused":
+        return "Its container was paused, not by Roost"
+    if container.state == "running" and not container.connected:
+        return "Its network was taken away, not by Roost"
+    if container.state == "running" and not seen.keyed:
+        return "Its keys' place in memory was taken away, not by Roost"
+    return ""
 
 
 def start_timed_out(runtime: Runtime) -> str:
     return (
         f"{runtime.title} did not answer within {runtime.start_deadline_s} s of its start and was "
         "stopped; its workspace is kept. Look at its log, then start it again."
+    )
+
+
+def set_up_timed_out(runtime: Runtime) -> str:
+    return (
+        f"{runtime.title} came up, but its first run did not succeed within "
+        f"{runtime.start_deadline_s} s, so it was stopped; its workspace is kept. Look at its log, "
+        "then start it again."
     )
 
 

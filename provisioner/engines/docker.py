@@ -16,28 +16,43 @@ from typing import Any
 
 import docker
 from docker.errors import APIError, ImageNotFound, NotFound
-from docker.types import IPAMConfig, IPAMPool
 
+from provisioner.engines import processes
 from provisioner.engines.base import (
+    AddressTaken,
+    Apart,
     Bind,
     Build,
     Container,
     ContainerSpec,
     EngineEvent,
     EngineRefused,
+    Footprint,
     ImageMissing,
+    Isolation,
+    IsolationMissing,
     LogLine,
     NetworkSpec,
 )
+from provisioner.engines.docker_apart import run_apart
+from provisioner.engines.docker_footprint import footprint
 from provisioner.engines.docker_logs import engine_time, pieces, whole_lines
 from provisioner.engines.docker_reading import container, filters, summary, translated
-from provisioner.engines.docker_spec import container_arguments, helper_arguments
+from provisioner.engines.docker_spec import (
+    RUNSC,
+    container_arguments,
+    helper_arguments,
+    is_network,
+    network_arguments,
+    network_shape,
+)
 
 TIMEOUT = 30  # seconds for one call; stops add their grace
 SILENCE = 15  # seconds without a line before a follower looks up
 STARTS_AT_ONCE = 3
 KEEP_UP = {"Name": "unless-stopped"}
 STAY_DOWN = {"Name": "no"}
+ADDRESS_TAKEN = "Address already in use"  # docker says it in no other way
 
 
 class DockerEngine:
@@ -61,6 +76,11 @@ class DockerEngine:
         return str(self._api.version()["Version"])
 
     @translated()
+    def isolations(self) -> tuple[Isolation, ...]:
+        # Asked anew each time: a daemon learns of a runtime without being started again.
+        return ("default", "gvisor") if RUNSC in self._api.info()["Runtimes"] else ("default",)
+
+    @translated()
     def inspect(self, name: str) -> Container | None:
         try:
             seen = self._api.inspect_container(name)
@@ -76,21 +96,17 @@ class DockerEngine:
     @translated()
     def ensure_network(self, spec: NetworkSpec) -> None:
         with contextlib.suppress(NotFound):
-            self._api.inspect_network(spec.name)
-            return
+            seen = self._api.inspect_network(spec.name)
+            if is_network(seen, spec):
+                return
+            if seen["Containers"]:
+                raise EngineRefused(
+                    f"There is another network {spec.name} ({network_shape(seen)}) with containers "
+                    "on it. An operator must look whose they are, and remove it"
+                )
+            self._api.remove_network(spec.name)
         try:
-            self._api.create_network(
-                spec.name,
-                driver="bridge",
-                check_duplicate=True,
-                ipam=IPAMConfig(pool_configs=[IPAMPool(subnet=spec.subnet, gateway=spec.gateway)]),
-                options={
-                    "com.docker.network.bridge.name": spec.bridge,
-                    "com.docker.network.bridge.enable_icc": "false",
-                    "com.docker.network.bridge.host_binding_ipv4": "127.0.0.1",
-                },
-                labels=dict(spec.labels),
-            )
+            self._api.create_network(**network_arguments(spec))
         except APIError as error:
             if error.status_code != 409:  # another worker made it meanwhile
                 raise
@@ -106,6 +122,8 @@ class DockerEngine:
 
     @translated()
     def ensure_created(self, spec: ContainerSpec) -> None:
+        if spec.isolation != "default" and spec.isolation not in self.isolations():
+            raise IsolationMissing
         try:
             self._api.create_container(**container_arguments(self._api, spec, self._cores))
         except ImageNotFound as error:
@@ -131,6 +149,10 @@ class DockerEngine:
             except NotFound:
                 self._connect_again(name, seen)
                 self._api.start(name)
+            except APIError as error:
+                if ADDRESS_TAKEN in str(error.explanation):
+                    raise AddressTaken(str(error.explanation)) from error
+                raise
 
     def _connect_again(self, name: str, seen: Mapping[str, Any]) -> None:
         """It knows its network by an id; one that was removed and made anew has another."""
@@ -157,12 +179,37 @@ class DockerEngine:
                 raise
 
     @translated()
+    def kill_main(self, name: str) -> None:
+        # By its host's process id: what `docker kill` ends, the engine does not start again.
+        with contextlib.suppress(NotFound):
+            state = self._api.inspect_container(name)["State"]
+            if state["Running"] and state["Pid"]:
+                processes.kill_main(state["Pid"])
+
+    @translated()
     def ensure_stopped(self, name: str, grace: int) -> None:
         with contextlib.suppress(NotFound):
-            self._api.update_container(name, restart_policy=STAY_DOWN)
-            if self._api.inspect_container(name)["State"]["Paused"]:
+            seen = self._api.inspect_container(name)
+            # gVisor's runtime cannot change what runs; until then `unless-stopped` must do.
+            late = seen["HostConfig"]["Runtime"] == RUNSC
+            if not late:
+                self._keep_down(name)
+            if seen["State"]["Paused"]:
                 self._api.unpause(name)
             self._api.stop(name, timeout=grace)
+            if late:
+                self._keep_down(name)
+
+    def _keep_down(self, name: str) -> None:
+        """In the moment in which one ends, the engine refuses to change it."""
+        for tries_left in reversed(range(20)):
+            try:
+                self._api.update_container(name, restart_policy=STAY_DOWN)
+                return
+            except APIError as error:
+                if "stopped container" not in str(error.explanation) or not tries_left:
+                    raise
+            time.sleep(0.1)
 
     @translated()
     def ensure_removed(self, name: str) -> None:
@@ -227,6 +274,17 @@ class DockerEngine:
                 raise EngineRefused(f"The helper ended with {code}: {text}")
         finally:
             self._api.remove_container(created["Id"], force=True)
+
+    @translated()
+    def run_apart(self, apart: Apart, patience: int) -> tuple[int, str]:
+        if not self.has_image(apart.image):
+            raise ImageMissing(apart.image)
+        self.ensure_removed(apart.name)  # of one who was killed
+        return run_apart(self._api, apart, self._cores, patience)
+
+    @translated()
+    def footprint(self, name: str, image: str) -> Footprint:
+        return footprint(self._api, name, image)
 
     @translated()
     def log_tail(self, name: str, lines: int) -> list[LogLine]:

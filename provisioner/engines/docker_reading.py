@@ -10,6 +10,8 @@ from urllib3.exceptions import HTTPError
 
 from provisioner.engines.base import Container, EngineRefused, EngineUnavailable, ImageMissing
 
+MEBIBYTE = 1024 * 1024
+
 
 @contextlib.contextmanager
 def translated() -> Iterator[None]:
@@ -46,6 +48,11 @@ def container(seen: Mapping[str, Any]) -> Container:
         restart_count=seen["RestartCount"],
         address=address,
         connected=address is not None or state["Status"] != "running",
+        organisation_id=labels.get("roost.organisation", ""),
+        image=seen["Config"]["Image"],
+        memory_mb=seen["HostConfig"]["Memory"] // MEBIBYTE,
+        settings=_variable(seen["Config"]["Env"], "ROOST_SETTINGS"),
+        fixed_address=_fixed_address(seen),
     )
 
 
@@ -58,10 +65,25 @@ def summary(row: Mapping[str, Any]) -> Container:
         release=int(labels.get("roost.release", 0)),
         restart=int(labels.get("roost.restart", 0)),
         state=row["State"] if row["State"] != "removing" else "dead",
+        address=_address(row),
         connected=_address(row) is not None or row["State"] != "running",
+        organisation_id=labels.get("roost.organisation", ""),
+        image=row["Image"],
+        fixed_address=_fixed_address(row),
     )
+
+
+def _variable(environment: list[str] | None, name: str) -> str:
+    found = (line.partition("=")[2] for line in environment or () if line.startswith(f"{name}="))
+    return next(found, "")
 
 
 def _address(seen: Mapping[str, Any]) -> str | None:
     networks = seen["NetworkSettings"]["Networks"].values()
     return next((net["IPAddress"] for net in networks if net["IPAddress"]), None)
+
+
+def _fixed_address(seen: Mapping[str, Any]) -> str | None:
+    networks = seen["NetworkSettings"]["Networks"].values()
+    asked = ((net.get("IPAMConfig") or {}).get("IPv4Address") for net in networks)
+    return next((address for address in asked if address), None)

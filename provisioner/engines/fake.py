@@ -11,6 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from provisioner.engines.base import (
+    AddressTaken,
+    Apart,
     Bind,
     Build,
     Container,
@@ -18,7 +20,10 @@ from provisioner.engines.base import (
     EngineEvent,
     EngineRefused,
     EngineUnavailable,
+    Footprint,
     ImageMissing,
+    Isolation,
+    IsolationMissing,
     LogLine,
     NetworkSpec,
 )
@@ -30,9 +35,14 @@ class FakeEngine:
         self.specs: dict[str, ContainerSpec] = {}
         self.kept_networks: dict[str, NetworkSpec] = {}
         self.missing_images: set[str] = set()
+        self.strangers: set[str] = set()  # addresses that something else on a network has
+        self.offered: tuple[Isolation, ...] = ("default",)
         self.silent = False
         self.calls: list[str] = []
         self.said: dict[str, list[LogLine]] = {}
+        self.apart: list[Apart] = []
+        self.apart_ends = (0, "")  # how each ends, and what it says
+        self.footprints: dict[str, Footprint] = {}
         self._clock = itertools.count(1)
         self._listeners: list[queue.Queue[EngineEvent]] = []
         self._lock = threading.RLock()
@@ -87,6 +97,10 @@ class FakeEngine:
         self._called("ping")
         return "fake"
 
+    def isolations(self) -> tuple[Isolation, ...]:
+        self._called("isolations")
+        return self.offered
+
     def inspect(self, name: str) -> Container | None:
         self._called("inspect")
         return self.kept.get(name)
@@ -103,7 +117,10 @@ class FakeEngine:
 
     def ensure_network(self, spec: NetworkSpec) -> None:
         self._called("ensure_network")
-        self.kept_networks.setdefault(spec.name, spec)
+        other = self.kept_networks.get(spec.name, spec) != spec
+        if other and any(self.specs[name].network == spec.name for name in self.kept):
+            raise EngineRefused(f"There is another network {spec.name} with containers on it")
+        self.kept_networks[spec.name] = spec
 
     def ensure_network_removed(self, name: str) -> None:
         self._called("ensure_network_removed")
@@ -121,6 +138,8 @@ class FakeEngine:
         self._called("ensure_created")
         if spec.image in self.missing_images:
             raise ImageMissing(spec.image)
+        if spec.isolation not in self.offered:
+            raise IsolationMissing
         if spec.network not in self.kept_networks:
             raise EngineRefused(f"There is no network {spec.network}.")
         with self._lock:
@@ -135,6 +154,10 @@ class FakeEngine:
                 restart=int(spec.labels["roost.restart"]),
                 state="created",
                 address=spec.address,
+                organisation_id=spec.labels["roost.organisation"],
+                image=spec.image,
+                memory_mb=spec.memory_mb,
+                settings=spec.environment.get("ROOST_SETTINGS", ""),
             )
 
     def ensure_started(self, name: str) -> None:
@@ -143,6 +166,8 @@ class FakeEngine:
             seen = self.kept.get(name)
             if seen is None:
                 return
+            if not seen.up and seen.address in self.strangers:
+                raise AddressTaken(f"{seen.address} is in use.")
             if not seen.up:
                 self._set(seen, state="running", started_at=self._tick(), restart_count=0)
                 self._tell(seen, "start")
@@ -154,6 +179,11 @@ class FakeEngine:
         with self._lock:
             if seen := self.kept.get(name):
                 self._set(seen, state="running", started_at=self._tick(), restart_count=0)
+
+    def kill_main(self, name: str) -> None:
+        self._called("kill_main")
+        if (seen := self.kept.get(name)) is not None and seen.state == "running":
+            self.kill(name)
 
     def ensure_stopped(self, name: str, grace: int) -> None:
         self._called("ensure_stopped")
@@ -184,6 +214,15 @@ class FakeEngine:
 
     def run_helper(self, image: str, argv: list[str], binds: tuple[Bind, ...]) -> None:
         self._called("run_helper")
+
+    def run_apart(self, apart: Apart, patience: int) -> tuple[int, str]:
+        self._called("run_apart")
+        self.apart.append(apart)
+        return self.apart_ends
+
+    def footprint(self, name: str, image: str) -> Footprint:
+        self._called("footprint")
+        return self.footprints.get(name, Footprint(why_not="The engine is in memory."))
 
     def log_tail(self, name: str, lines: int) -> list[LogLine]:
         self._called("log_tail")

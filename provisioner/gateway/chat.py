@@ -4,9 +4,10 @@ import asyncio
 import dataclasses
 import json
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
-from typing import TypeVar
+from datetime import UTC, datetime
+from typing import Any, TypeVar
 
 import httpx
 from starlette.requests import Request
@@ -14,15 +15,12 @@ from starlette.responses import Response
 
 from provisioner.gateway.door import Caller, GatewayProblem, endpoint_of, let_in, translated
 from provisioner.gateway.streams import Lines
+from provisioner.gateway.turns import under_way
 from runtimes.adapter import (
-    Adapter,
     ChatEvent,
     Completed,
-    Conversation,
     Delta,
-    Endpoint,
     Failed,
-    Message,
     RuntimeProblem,
     RuntimeUnreachable,
     ToolUse,
@@ -38,14 +36,14 @@ MOST_ANSWER = 8 * 1024 * 1024  # bytes: a long history, and no flood
 MOST_MESSAGES = 1000  # the newest are shown
 MOST_TURN = 32 * 1024 * 1024  # bytes: each word of a turn is wrapped in two hundred
 PATIENCE = 30.0  # seconds for a whole answer that is no turn
-Row = TypeVar("Row", Conversation, Message)
+T = TypeVar("T")
 
 
 async def conversations(request: Request) -> Response:
     caller = await let_in(request, "history")
     adapter, endpoint = endpoint_of(caller.agent)
-    rows = await _read(caller, lambda http: adapter.conversations(http, endpoint))
-    return await _answer("conversations", rows)
+    rows = await read(caller, lambda http: adapter.conversations(http, endpoint))
+    return await answer({"conversations": rows})
 
 
 async def history(request: Request) -> Response:
@@ -53,15 +51,20 @@ async def history(request: Request) -> Response:
     caller = await let_in(request, "history")
     adapter, endpoint = endpoint_of(caller.agent)
     conversation = _checked(request.query_params.get("conversation"))
-    rows = await _read(caller, lambda http: adapter.history(http, endpoint, conversation))
-    return await _answer("messages", rows[-MOST_MESSAGES:], conversation=conversation)
+
+    async def asked(http: httpx.AsyncClient) -> dict[str, Any]:
+        rows = await adapter.history(http, endpoint, conversation)
+        named = conversation or await adapter.main(http, endpoint)
+        return {"conversation": named, "messages": rows[-MOST_MESSAGES:]}
+
+    return await answer(await read(caller, asked))
 
 
 async def send(request: Request) -> Response:
     caller = await let_in(request, "chat")
     adapter, endpoint = endpoint_of(caller.agent)  # refuses before the answer begins
     text, conversation = await _asked(request)
-    return Lines(_turn(caller, adapter, endpoint, text, conversation))
+    return Lines(told(caller, lambda http: adapter.stream(http, endpoint, text, conversation)))
 
 
 async def _asked(request: Request) -> tuple[str, str | None]:
@@ -82,9 +85,8 @@ def _checked(conversation: str | None) -> str | None:
     return conversation or None
 
 
-async def _read(
-    caller: Caller, ask: Callable[[httpx.AsyncClient], Awaitable[Sequence[Row]]]
-) -> Sequence[Row]:
+async def read(caller: Caller, ask: Callable[[httpx.AsyncClient], Awaitable[T]]) -> T:
+    """An answer that is no turn. Raises GatewayProblem."""
     try:
         async with asyncio.timeout(PATIENCE), capped_client(MOST_ANSWER) as http:
             return await ask(http)
@@ -94,13 +96,15 @@ async def _read(
         raise translated(caller.agent, RuntimeUnreachable()) from error
 
 
-async def _turn(
-    caller: Caller, adapter: Adapter, endpoint: Endpoint, text: str, conversation: str | None
+async def told(
+    caller: Caller, begin: Callable[[httpx.AsyncClient], AsyncGenerator[ChatEvent, None]]
 ) -> AsyncGenerator[str, None]:
+    """What an agent does, line by line; the last is always completed or failed."""
     try:
         async with (
+            under_way(caller.agent.pk),
             capped_client(MOST_TURN) as http,
-            aclosing(adapter.stream(http, endpoint, text, conversation)) as events,
+            aclosing(begin(http)) as events,
         ):
             async for event in events:
                 yield _line(event)
@@ -118,10 +122,16 @@ def _line(event: ChatEvent) -> str:
     return json.dumps(said, ensure_ascii=False) + "\n"
 
 
-async def _answer(name: str, rows: Sequence[Row], **more: str | None) -> Response:
+async def answer(body: Mapping[str, Any]) -> Response:
+    """`body` as JSON, with the adapters' dataclasses and times in it."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, datetime):
+            return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+        return dataclasses.asdict(value) if dataclasses.is_dataclass(value) else str(value)  # type: ignore[arg-type]
+
     def written() -> bytes:
-        body = {name: [dataclasses.asdict(row) for row in rows], **more}
-        return json.dumps(body, ensure_ascii=False, default=str).encode()
+        return json.dumps(body, ensure_ascii=False, default=plain).encode()
 
     # In a thread: a long history takes a while to write, and others talk meanwhile.
     return Response(await asyncio.to_thread(written), media_type="application/json")

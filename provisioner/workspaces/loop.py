@@ -10,26 +10,38 @@ about 20 ms, mounted in 10.
                                boot shim can refuse it (without them the engine never tries again)
 """
 
+import logging
 import os
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 from provisioner.workspaces.base import (
-    AGENT_UID,
+    Kept,
     Mounted,
+    Pool,
     PoolFull,
+    Usage,
     WorkspaceLost,
     WorkspaceTrouble,
     check_identity,
-    identity_text,
     troubles,
 )
-from provisioner.workspaces.mounts import is_mounted, run, unmount
+from provisioner.workspaces.clones import LoopClones
+from provisioner.workspaces.files import GIBIBYTE, make_disk, room_of, sync
+from provisioner.workspaces.growing import (
+    device_of,
+    grow_mounted,
+    grow_unmounted,
+    held_bytes,
+    lengthen,
+)
+from provisioner.workspaces.locking import locked
+from provisioner.workspaces.mounts import WORKSPACE, is_mounted, run, unmount
 
-GIBIBYTE = 1024**3
-RESERVE = 2 * GIBIBYTE  # of the pool, never given to a new workspace
+log = logging.getLogger(__name__)
+
 POOL_SHARE = 0.6  # of the disk that is free when the pool is made
-OPTIONS = "loop,noatime,nodev,nosuid,discard"
 
 
 class LoopWorkspaces:
@@ -39,6 +51,7 @@ class LoopWorkspaces:
         self.pool_image = state / "pool.img"
         self.pool = state / "pool"
         self.points = state / "workspaces"
+        self.clones = LoopClones(state)
 
     @troubles()
     def prepare_node(self) -> None:
@@ -63,17 +76,25 @@ class LoopWorkspaces:
 
     @troubles()
     def ensure(self, agent_id: str, gib: int, *, made: bool) -> Mounted:
+        self._need_pool()
+        with locked(self.pool, agent_id):
+            return self._ensure(agent_id, gib, made=made)
+
+    def _need_pool(self) -> None:
+        if not is_mounted(self.pool):
+            raise WorkspaceTrouble("The pool of workspaces is not mounted on this node.")
+
+    def _ensure(self, agent_id: str, gib: int, *, made: bool) -> Mounted:
         image, point = self._image(agent_id), self.points / agent_id
+        grown = made and image.exists() and self._grow(image, point, gib * GIBIBYTE)
         if not is_mounted(point):
-            if not is_mounted(self.pool):
-                raise WorkspaceTrouble("The pool of workspaces is not mounted on this node.")
             if not image.exists():
                 if made:
                     raise WorkspaceLost(agent_id)
                 self._make(agent_id, gib)
             _stubs(point)
-            run("mount", "-o", OPTIONS, str(image), str(point))
-        mounted = Mounted(point / "data", point / "id", "loop")
+            run("mount", "-o", WORKSPACE, str(image), str(point))
+        mounted = Mounted(point / "data", point / "id", "loop", grown)
         try:
             check_identity(agent_id, mounted.identity)
         except WorkspaceTrouble:
@@ -81,67 +102,104 @@ class LoopWorkspaces:
             raise
         return mounted
 
+    def _grow(self, image: Path, point: Path, size: int) -> bool:
+        """What is missing of it. Whether it is larger now; where that cannot be done while somebody
+        uses it, it goes on as it is and the next start tries again."""
+        device = device_of(image)
+        if held_bytes(device or image) >= size:
+            return False
+        lengthen(image, size)
+        if device is not None and grow_mounted(device):
+            return True
+        if device is not None and is_mounted(point):
+            try:
+                run("umount", str(point))  # never lazily: who has a file open goes on writing
+            except WorkspaceTrouble:
+                log.warning("%s is in use and cannot be grown now", image.stem)
+                return False
+        return grow_unmounted(image)
+
+    def usage(self, agent_id: str) -> Usage | None:
+        try:
+            seen, around = os.statvfs(self.points / agent_id), os.statvfs(self.points)
+        except OSError:
+            return None
+        if seen.f_fsid == around.f_fsid:  # what lies below the mount point
+            return None
+        used = (seen.f_blocks - seen.f_bfree) * seen.f_frsize
+        available = seen.f_bavail * seen.f_frsize
+        return Usage(used, used + available, seen.f_files - seen.f_ffree, seen.f_files)
+
+    def room(self) -> Pool | None:
+        return room_of(self.pool, self.pool_image) if is_mounted(self.pool) else None
+
     def _make(self, agent_id: str, gib: int) -> None:
         """Whole or not at all: made aside with its identity inside, then renamed into place."""
-        free = shutil.disk_usage(self.pool).free
-        if free < RESERVE:
-            raise PoolFull(free / GIBIBYTE)
+        room = self.room()
+        if room is not None and room.free < room.reserve:
+            raise PoolFull(room.free / GIBIBYTE)
         self._clear(agent_id)
-        root, part = self._unfinished(agent_id)
-        _skeleton(root, agent_id)
-        with part.open("wb") as file:
-            file.truncate(gib * GIBIBYTE)
-        part.chmod(0o600)
-        options = "lazy_itable_init=1,lazy_journal_init=1,root_owner=0:0"
-        run("mkfs.ext4", "-q", "-F", "-m", "0", "-E", options, "-d", str(root), str(part))
-        _sync(part)
+        part = self._unfinished(agent_id)
+        make_disk(part, agent_id, gib)
         part.rename(self._image(agent_id))
-        _sync(self.pool)
-        self._clear(agent_id)
+        sync(self.pool)
 
-    def _unfinished(self, agent_id: str) -> tuple[Path, Path]:
+    def _unfinished(self, agent_id: str) -> Path:
         """Named after the agent, so that what a killed worker left is found."""
-        return self.pool / f".{agent_id}.root", self.pool / f".{agent_id}.part"
+        return self.pool / f".{agent_id}.part"
 
     def _clear(self, agent_id: str) -> None:
-        root, part = self._unfinished(agent_id)
-        shutil.rmtree(root, ignore_errors=True)
-        part.unlink(missing_ok=True)
+        part = self._unfinished(agent_id)
+        shutil.rmtree(part.with_suffix(".root"), ignore_errors=True)
+        for left in (part, self.pool / f".{agent_id}.next", self.pool / f".{agent_id}.frozen"):
+            left.unlink(missing_ok=True)
 
     def held(self, agent_id: str) -> bool:
         return is_mounted(self.points / agent_id)
 
+    @troubles()
     def release(self, agent_id: str) -> None:
-        unmount(self.points / agent_id)
+        if self.held(agent_id):
+            with locked(self.pool, agent_id):
+                self.clones.thaw(agent_id)
+                unmount(self.points / agent_id)
 
     @troubles()
     def destroy(self, agent_id: str) -> None:
+        self._need_pool()  # or the disk would seem to be gone
         point = self.points / agent_id
-        unmount(point)
-        self._clear(agent_id)
-        self._image(agent_id).unlink(missing_ok=True)
-        shutil.rmtree(point, ignore_errors=True)
+        with locked(self.pool, agent_id):
+            self.clones.thaw(agent_id)
+            unmount(point)
+            self._clear(agent_id)
+            self._image(agent_id).unlink(missing_ok=True)
+            self.clones.drop_all(agent_id)
+            shutil.rmtree(point, ignore_errors=True)
+        (self.pool / f".{agent_id}.lock").unlink(missing_ok=True)
+
+    def kept(self, agent_id: str) -> Kept:
+        data, disk = self.points / agent_id / "data", self._image(agent_id)
+        named = [*self.pool.glob(f"*{agent_id}*"), *self.pool.glob(f"snapshots/{agent_id}/*")]
+        return Kept(
+            data if is_mounted(self.points / agent_id) else None,
+            disk if disk.exists() else None,
+            tuple(sorted(path for path in named if path != disk and path.suffix != ".lock")),
+            self.pool_image if self.pool_image.exists() else None,
+        )
 
     def known(self) -> list[str]:
+        self._need_pool()
         return [path.stem for path in self.pool.glob("agt_*.img")]
+
+    def used_at(self, agent_id: str) -> datetime | None:
+        """Its kernel device writes to the image, and an unmount always does."""
+        try:
+            return datetime.fromtimestamp(self._image(agent_id).stat().st_mtime, UTC)
+        except OSError:
+            return None
 
     def _image(self, agent_id: str) -> Path:
         return self.pool / f"{agent_id}.img"
-
-
-def _skeleton(root: Path, agent_id: str) -> None:
-    """What a new disk holds; mkfs copies it in with its owners and modes."""
-    root.mkdir()
-    root.chmod(0o755)
-    identity, data = root / "id", root / "data"
-    identity.mkdir(mode=0o755)
-    text = identity / "workspace.json"
-    text.write_text(identity_text(agent_id))
-    text.chmod(0o444)
-    data.mkdir(mode=0o700)
-    os.chown(data, AGENT_UID, AGENT_UID)
-    data.chmod(0o700)
-    identity.chmod(0o755)
 
 
 def _stubs(point: Path) -> None:
@@ -149,11 +207,3 @@ def _stubs(point: Path) -> None:
         if not stub.exists():
             stub.mkdir(parents=True, exist_ok=True)
             stub.chmod(0o555)
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

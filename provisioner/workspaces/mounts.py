@@ -6,6 +6,8 @@ from pathlib import Path
 from provisioner.workspaces.base import WorkspaceTrouble
 
 TIMEOUT = 30  # seconds
+# Of a workspace, whoever mounts it: the mount of one who was killed is the next one's.
+WORKSPACE = "loop,noatime,nodev,nosuid,discard"
 
 
 def is_mounted(path: Path) -> bool:
@@ -23,17 +25,21 @@ def mounts_below(path: Path) -> list[Path]:
     return sorted((p for p in points if p.is_relative_to(root)), key=lambda p: -len(p.parts))
 
 
-def run(*argv: str, text: str | None = None) -> str:
-    """One tool, bounded in time. Raises WorkspaceTrouble with what it said."""
+def run(
+    *argv: str, text: str | None = None, timeout: float | None = None, fine: tuple[int, ...] = (0,)
+) -> str:
+    """One tool, bounded in time. Raises WorkspaceTrouble with what it said, where its exit code is
+    not one of the `fine` ones."""
+    timeout = TIMEOUT if timeout is None else timeout
     try:
         done = subprocess.run(
-            argv, input=text, capture_output=True, text=True, timeout=TIMEOUT, check=False
+            argv, input=text, capture_output=True, text=True, timeout=timeout, check=False
         )
     except FileNotFoundError as error:
         raise WorkspaceTrouble(f"{argv[0]} is not installed on this node.") from error
     except subprocess.TimeoutExpired as error:
-        raise WorkspaceTrouble(f"{argv[0]} did not end within {TIMEOUT} s.") from error
-    if done.returncode:
+        raise WorkspaceTrouble(f"{argv[0]} did not end within {timeout:g} s.") from error
+    if done.returncode not in fine:
         raise WorkspaceTrouble(f"{argv[0]} failed: {done.stderr.strip() or done.stdout.strip()}")
     return done.stdout
 
