@@ -16,16 +16,20 @@ from frontend.batches import batches
 from frontend.live import QUIET
 from frontend.turns import LONG, Answer, Turn, written
 
+KEY_REFUSED = "model_key_refused"
 
-async def events_of(agent: Agent, words: AsyncIterator[dict[str, Any]]) -> AsyncIterator[str]:
+
+async def events_of(
+    agent: Agent, words: AsyncIterator[dict[str, Any]], keys: str = ""
+) -> AsyncIterator[str]:
     """`text` and `tools` while it is written, then `done` or `failed`, and a comment where it is
-    silent for long."""
+    silent for long. `keys` is the address of the page on which a refused key is put right."""
     answer = Answer()
     try:
         async with aclosing(batches(words, QUIET)) as heard:
             async for batch in heard:
                 began = time.monotonic()
-                for said in await asyncio.to_thread(_draw_more, agent, answer, batch):
+                for said in await asyncio.to_thread(_draw_more, agent, answer, batch, keys):
                     yield said
                 if answer.over:
                     return
@@ -37,7 +41,7 @@ async def events_of(agent: Agent, words: AsyncIterator[dict[str, Any]]) -> Async
         yield _failed(agent, str(error))
 
 
-def _draw_more(agent: Agent, answer: Answer, words: list[dict[str, Any]]) -> list[str]:
+def _draw_more(agent: Agent, answer: Answer, words: list[dict[str, Any]], keys: str) -> list[str]:
     """Events for what these words change in the answer. Takes its time: runs in a thread."""
     for word in words:
         match word["type"]:
@@ -52,7 +56,8 @@ def _draw_more(agent: Agent, answer: Answer, words: list[dict[str, Any]]) -> lis
                 return [event("conversation", word["conversation"]), done]
             case "failed":
                 answer.over = True
-                return [_failed(agent, word["message"])]
+                refused = word.get("code") == KEY_REFUSED
+                return [_failed(agent, word["message"], keys if refused else "")]
     changed = {word["type"] for word in words}
     events = [event("text", written(answer.text))] if "delta" in changed else []
     if "tool" in changed:
@@ -60,8 +65,8 @@ def _draw_more(agent: Agent, answer: Answer, words: list[dict[str, Any]]) -> lis
     return events or [": still here\n\n"]
 
 
-def _failed(agent: Agent, why: str) -> str:
-    return event("failed", _draw("_failed", agent, why=why))
+def _failed(agent: Agent, why: str, keys: str = "") -> str:
+    return event("failed", _draw("_failed", agent, why=why, keys=keys))
 
 
 def _draw(template: str, agent: Agent, **context: Any) -> str:

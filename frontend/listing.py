@@ -1,5 +1,6 @@
 """The list of agents: what is asked for, which page of it, and what it says as a whole."""
 
+from collections import Counter
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -11,7 +12,7 @@ from controlplane.agents.lifecycle import Status
 from controlplane.agents.models import Agent
 from controlplane.agents.queries import STATES, agents_of, find_agents
 from controlplane.tenants.access import Access
-from frontend.verdicts import DECISIONS
+from frontend.verdicts import DECISIONS, decides
 
 PAGE = 50
 # What needs somebody comes first, then what is under way, then what is well.
@@ -65,9 +66,12 @@ def find(access: Access, wish: Wish) -> "Page[Agent]":
 
 
 def counts(access: Access) -> dict[str, int]:
-    """Agents by status."""
-    rows = agents_of(access).order_by().values_list("status").annotate(Count("pk"))
-    return dict(rows)
+    """Agents by status; one that waits for a decision counts as failed until it is made."""
+    rows = agents_of(access).order_by().values_list("status", "reason").annotate(Count("pk"))
+    found: Counter[str] = Counter()
+    for status, reason, number in rows:
+        found[status if not decides(status, reason) else Status.FAILED] += number
+    return found
 
 
 def sentence(by_status: dict[str, int]) -> str:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from controlplane.agents.lifecycle import Goal, Status
-from controlplane.agents.models import Agent
+from controlplane.agents.models import Agent, DiskLevel
 from controlplane.agents.sizes import SIZES, Size
 from frontend.looks import HELD, Look, look_of
 from provisioner import report
@@ -17,6 +17,17 @@ TITLES = report.TITLES | {
     Status.CRASH_LOOPING: "Crash looping",
     Status.UNKNOWN: "Unknown: its node does not report",
 }
+# Where the reason says more than the status does.
+REASONS = {
+    (Status.WAITING, "key_gone"): "Waiting: a key or secret of it is gone",
+    (Status.FAILED, "settings_unfit"): "Failed: its settings do not fit",
+    (Status.STARTING, "set_up_failed"): "Starting: its first run is tried again",
+    (Status.RESTARTING, "set_up_failed"): "Restarting: its set-up is tried again",
+    (Status.WAITING, "isolation_missing"): "Waiting for an isolation its node has not",
+    (Status.FAILED, "isolation_missing"): "Failed: its node has not this isolation",
+}
+# Waiting that ends only once people change something.
+ASKS_PEOPLE = {"key_gone", "isolation_missing"}
 # For the moment in which the worker has said nothing yet.
 WHYS = {
     Status.PENDING: "A worker takes it up in a moment. You can leave this page; it goes on.",
@@ -32,7 +43,7 @@ DOWN = {Status.STOPPED, Status.SUSPENDED, Status.FAILED, Status.CRASH_LOOPING}
 
 @dataclass(frozen=True)
 class Button:
-    """A POST of `verb`, or a link to the tab `tab`."""
+    """A POST of `verb`, or a link to the agent's tab `tab` or to the page Keys."""
 
     label: str
     verb: str = ""
@@ -52,9 +63,10 @@ class Verdict:
 
 
 def status_of(agent: Agent) -> str:
-    """What to show: a wish that no worker has seen yet is under way already."""
+    """What to show: a wish that no worker has seen yet is under way already, and who waits for
+    its turn to start is queued."""
     if agent.observed_generation >= agent.generation:
-        return agent.status
+        return Status.PENDING if _queued(agent) else agent.status
     if agent.goal == Goal.RUNNING and agent.status in DOWN:
         return Status.PENDING
     if agent.goal == Goal.STOPPED and agent.status in CALM:
@@ -67,16 +79,26 @@ def status_of(agent: Agent) -> str:
 
 def needs(agent: Agent) -> bool:
     """Whether it waits for a person to decide."""
-    return status_of(agent) in DECISIONS
+    return decides(status_of(agent), agent.reason)
+
+
+def decides(status: str, reason: str) -> bool:
+    return status in DECISIONS or (status == Status.WAITING and reason in ASKS_PEOPLE)
+
+
+def _queued(agent: Agent) -> bool:
+    return agent.status == Status.WAITING and agent.reason == "boot_queue"
 
 
 def verdict_of(agent: Agent, may_write: bool) -> Verdict:
     status = status_of(agent)
     # A message belongs to the status the worker wrote, not to the wish that came after it.
-    why = agent.message if status == agent.status else ""
+    seen = status == agent.status
+    why = agent.message if seen or _queued(agent) else ""
+    title = REASONS.get((Status(status), agent.reason)) if seen else None
     return Verdict(
         look_of(status),
-        TITLES.get(Status(status), status),
+        title or TITLES.get(Status(status), status),
         why or WHYS.get(Status(status), ""),
         _buttons(agent, status) if may_write else (),
     )
@@ -96,10 +118,22 @@ def held(agent: Agent, since: datetime | None, may_write: bool) -> Verdict:
 
 def _buttons(agent: Agent, status: str) -> tuple[Button, ...]:
     log = Button("See the log", tab="logs")
+    settings = Button("Open settings", tab="settings", icon="gear", primary=True)
+    reason = agent.reason if status == agent.status else ""
     match status:
+        case Status.WAITING if reason == "key_gone":
+            return (settings, Button("Open keys", tab="keys"))
+        case Status.WAITING | Status.FAILED if reason == "isolation_missing":
+            return (settings,)
+        case Status.FAILED if reason == "settings_unfit":
+            return (settings, log)
+        case Status.STARTING | Status.RESTARTING if reason == "set_up_failed":
+            return (Button("Cancel", "stop"), log)
         case Status.DEGRADED:
             return (Button("Restart now", "restart", icon="restart", primary=True), log)
-        case Status.CRASH_LOOPING if agent.reason == "out_of_memory" and (size := _larger(agent)):
+        case Status.CRASH_LOOPING | Status.FAILED if _disk_full(agent):
+            return (settings, Button("Try again as it is", "start"), log)
+        case Status.CRASH_LOOPING if reason == "out_of_memory" and (size := _larger(agent)):
             return (_resize(size), Button("Try again as it is", "start"))
         case Status.CRASH_LOOPING | Status.FAILED:
             return (Button("Start again", "start", icon="play", primary=True), log)
@@ -108,6 +142,10 @@ def _buttons(agent: Agent, status: str) -> tuple[Button, ...]:
         case Status.PENDING | Status.STARTING:
             return (Button("Cancel", "stop"),)
     return ()
+
+
+def _disk_full(agent: Agent) -> bool:
+    return agent.disk_level == DiskLevel.FULL and agent.quota_enforcement != "advisory"
 
 
 def _resize(size: Size) -> Button:

@@ -5,24 +5,22 @@ from typing import Any
 from django import forms
 from django.conf import settings
 
-from controlplane.agents.sizes import DEFAULT_DISK_GIB, DISK_GIB, SIZES
+from controlplane.agents.models import Egress, Isolation
+from controlplane.agents.rules import default_size
+from controlplane.agents.sizes import DEFAULT_DISK_GIB, DISK_GIB
 from controlplane.keys.models import Provider
 from controlplane.tenants.access import Access
-from frontend.forms.choosing import NEW, NONE, WITH_KEY, ChoosingForm
+from frontend.forms.choosing import NEW, NONE, WITH_KEY
 from frontend.forms.keys import SecretField
+from frontend.forms.spec import SpecForm
 from runtimes.catalog import CATALOG
 
 NEW_KEY = f"{WITH_KEY} key={NEW}"
-# Title, what it means, and the rule of reveal.js: a provider out there cannot be reached closed.
-EGRESS = {
-    "open": ("Open", "The whole internet. Private networks stay out of reach.", ""),
-    "none": ("Closed", "Only the stand-in model. No web search, no webhooks.", f"provider={NONE}"),
-}
 
 
-class CreateForm(ChoosingForm):
+class CreateForm(SpecForm):
     shown_when = {
-        **ChoosingForm.shown_when,
+        **SpecForm.shown_when,
         "key_name": NEW_KEY,
         "key_value": NEW_KEY,
         "key_base_url": f"provider={Provider.CUSTOM} key={NEW}",
@@ -38,18 +36,12 @@ class CreateForm(ChoosingForm):
         help_text="Lower-case letters, digits and hyphens.",
         widget=forms.TextInput(attrs={"autocapitalize": "off"}),
     )
-    size = forms.ChoiceField(
-        choices=[(size.slug, size.title) for size in SIZES.values()], widget=forms.RadioSelect
-    )
     disk_gib = forms.TypedChoiceField(
         label="Workspace",
         coerce=int,
         choices=[(gib, f"{gib} GiB") for gib in DISK_GIB],
         initial=DEFAULT_DISK_GIB,
         help_text="What it may write below /workspace. It is kept when the agent is stopped.",
-    )
-    egress = forms.ChoiceField(
-        choices=[(slug, title) for slug, (title, *_) in EGRESS.items()], widget=forms.RadioSelect
     )
     key_name = forms.CharField(
         label="Name of the key",
@@ -66,12 +58,21 @@ class CreateForm(ChoosingForm):
     key_value = SecretField("New key", required=False)
 
     def __init__(self, access: Access, *args: Any, **kwargs: Any) -> None:
-        initial = {"runtime": next(iter(CATALOG)), "size": "small", "egress": "open"}
-        initial |= kwargs.pop("initial", {})
-        super().__init__(access, CATALOG.values(), *args, initial=initial, **kwargs)
-        if settings.ROOST_STANDIN_URL and not self.keys:
+        runtime = next(iter(CATALOG.values()))
+        initial = {
+            "runtime": runtime.slug,
+            "size": default_size(runtime).slug,
+            "egress": Egress.OPEN,
+            "isolation": Isolation.DEFAULT,
+        }
+        runtimes, node = CATALOG.values(), settings.ROOST_NODE
+        super().__init__(access, runtimes, node, *args, initial=initial, **kwargs)
+        if self.keys:
+            key = next(iter(self.keys.values()))
+            self.initial.update(provider=key.provider, key=key.pk)
+        elif settings.ROOST_STANDIN_URL:
             # Nothing to choose yet, and one choice that works at once.
-            self.initial = {**self.initial, "provider": NONE, "egress": "none"}
+            self.initial.update(provider=NONE, egress=Egress.NONE)
 
     def more_keys(self) -> list[tuple[str, str]]:
         return [(NEW, "Add a new key…")] if self.access.may("keys:write") else []

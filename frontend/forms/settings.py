@@ -1,82 +1,75 @@
-"""The forms that change an agent and that delete it."""
+"""The form that changes an agent."""
 
 from typing import Any
 
 from django import forms
 
-from controlplane.agents.models import Agent
-from controlplane.agents.sizes import SIZES
+from controlplane.agents.models import Agent, Release
+from controlplane.agents.sizes import DISK_GIB, SIZES
 from controlplane.tenants.access import Access
-from frontend.forms.base import Form
-from frontend.forms.choosing import NONE, OTHER, ChoosingForm, WhenSelect
-from frontend.forms.create import EGRESS
-from frontend.templatetags.roost import memory
+from frontend.forms.choosing import NONE, OTHER
+from frontend.forms.spec import Card, SpecForm
 from runtimes.catalog import CATALOG
 
 
-class SettingsForm(ChoosingForm):
+class SettingsForm(SpecForm):
     name = forms.CharField(
         max_length=63,
         error_messages={"required": "It needs a name."},
         widget=forms.TextInput(attrs={"autocapitalize": "off"}),
     )
-    size = forms.ChoiceField(required=False)
-    egress = forms.ChoiceField(
-        label="Reach",
-        choices=[(slug, f"{title}: {why}") for slug, (title, why, _) in EGRESS.items()],
-        widget=WhenSelect,
+    disk_gib = forms.TypedChoiceField(
+        label="Workspace",
+        coerce=int,
+        required=False,
+        empty_value=None,
+        help_text="It can only grow, and what is in it stays.",
     )
     etag = forms.CharField(widget=forms.HiddenInput, max_length=80)
 
     def __init__(self, access: Access, agent: Agent, data: Any = None) -> None:
-        runtime = CATALOG[agent.runtime]
-        super().__init__(access, [runtime], data, initial=_initial(agent))
-        egress = self.fields["egress"].widget
-        assert isinstance(egress, WhenSelect)  # noqa: S101  declared above
-        egress.whens = {slug: when for slug, (_, _, when) in EGRESS.items()}
-        sizes = [size for size in SIZES.values() if size.memory_mb >= runtime.min_memory_mb]
-        titled = [(size.slug, f"{size.title}, {memory(size.memory_mb)}") for size in sizes]
-        if self.initial["size"] not in SIZES and agent.release:
-            titled.insert(0, ("", f"As it is, {memory(agent.release.memory_mb)}"))
-        size = self.fields["size"]
-        assert isinstance(size, forms.ChoiceField)  # noqa: S101  declared above
-        size.choices = titled
+        self.release = _release(agent)
+        runtime, initial = CATALOG[agent.runtime], _initial(agent, self.release)
+        super().__init__(access, [runtime], agent.node, data, initial=initial)
+        field, has = self.fields["disk_gib"], self.release.disk_gib
+        assert isinstance(field, forms.TypedChoiceField)  # noqa: S101  declared above
+        field.choices = [(gib, f"{gib} GiB") for gib in sorted({has, *DISK_GIB}) if gib >= has]
         model = self.initial["model"]
         if model and model not in self.models:
-            self.initial = {**self.initial, "model": OTHER, "model_other": model}
+            self.initial.update(model=OTHER, model_other=model)
+
+    def _sizes(self) -> list[Card]:
+        """Those it fits in, and the one it has where that has no name any more."""
+        least = self.runtimes[0].min_memory_mb
+        named = [card for card in super()._sizes() if card.memory_mb >= least]
+        if self.release.size in SIZES:
+            return named
+        has = self.release.memory_mb, self.release.cpu_millis
+        return [Card("", "As it is", "As it was made", "", *has), *named]
+
+    @property
+    def lost_secrets(self) -> list[str]:
+        """Names of what it was given once and cannot be given again."""
+        return [one.name for one in self.release.secrets.all() if one.revoked_at]
 
 
-def _initial(agent: Agent) -> dict[str, Any]:
-    release = agent.release
-    assert release is not None  # noqa: S101  set in the transaction that made the agent
+def _release(agent: Agent) -> Release:
+    assert agent.release is not None  # noqa: S101  set in the transaction that made the agent
+    return agent.release
+
+
+def _initial(agent: Agent, release: Release) -> dict[str, Any]:
     return {
         "name": agent.name,
         "provider": release.provider if release.key_id else NONE,
         "model": release.model,
         "key": release.key_id or "",
-        "size": release.size,
+        "size": release.size if release.size in SIZES else "",
+        "disk_gib": release.disk_gib,
         "egress": release.egress,
+        "egress_hosts": release.egress_hosts,
+        "isolation": release.isolation,
+        "background": release.background,
+        "secrets": [secret.pk for secret in release.secrets.all()],
         "etag": agent.etag,
     }
-
-
-class DeleteForm(Form):
-    confirm = forms.CharField(
-        required=False,
-        max_length=63,
-        widget=forms.TextInput(attrs={"autocapitalize": "off"}),
-    )
-
-    def __init__(self, agent: Agent, data: Any = None) -> None:
-        super().__init__(data)
-        self.agent = agent
-        self.fields["confirm"].label = f"Type {agent.name} to go on"
-        self.fields["confirm"].widget.attrs["data-confirm"] = agent.name
-
-    def clean_confirm(self) -> str:
-        typed: str = self.cleaned_data["confirm"]
-        if typed != self.agent.name:
-            raise forms.ValidationError(
-                f"That is not the name of this agent. Type {self.agent.name}, or keep it."
-            )
-        return typed

@@ -6,7 +6,7 @@ from django.utils.timezone import now
 from frontend.forms.base import Form
 
 READ_ONLY = "read"
-DAYS = {"30": "30 days", "90": "90 days", "365": "A year", "": "Until it is revoked"}
+DAYS = {"30": "30 days", "90": "90 days", "365": "A year", "": "No end date"}
 
 
 class IssueTokenForm(Form):

@@ -4,6 +4,7 @@ from django import template
 from django.utils.safestring import SafeString
 
 from controlplane.agents.models import Agent, Event
+from controlplane.agents.rules import default_size
 from controlplane.agents.sizes import SIZES
 from controlplane.tenants.access import Access
 from controlplane.tenants.permissions import PERMISSIONS
@@ -11,7 +12,7 @@ from frontend.looks import HELD, Look, look_of
 from frontend.silence import Silence, holding
 from frontend.templatetags.roost import icon, level, shape
 from frontend.verdicts import needs, status_of, verdict_of
-from runtimes.catalog import CATALOG
+from runtimes.catalog import CATALOG, Runtime
 
 register = template.Library()
 
@@ -24,8 +25,19 @@ KIND_ICONS = {
     "stopped": "stop",
     "restarted": "restart",
     "deleted": "trash",
+    "restored": "undo",
+    "forked": "fork",
+    "fork.made": "fork",
+    "scan.asked": "shield",
+    "snapshot.asked": "snapshot",
+    "snapshot.taken": "snapshot",
+    "restore.asked": "undo",
+    "drill.asked": "drill",
+    "upgrade.asked": "release",
+    "upgrade.switched": "release",
     "step.workspace": "folder",
     "step.container": "node",
+    "step.set_up": "tool",
     "status.starting": "play",
     "status.restarting": "restart",
     "status.stopping": "stop",
@@ -37,6 +49,12 @@ CONDITIONS = {
     "KeysDelivered": "Keys delivered",
     "ImagePresent": "Image on the node",
     "EngineReachable": "Engine reachable",
+    "Credentials": "No key on a disk",
+    "Drill": "Survives a drill",
+    "TrialRestore": "Off-site copies come back",
+    "Upgrade": "Last upgrade kept",
+    "DiskSpace": "Room on its disk",
+    "RowIsCurrent": "What is written down is current",
 }
 
 
@@ -44,6 +62,12 @@ CONDITIONS = {
 def runtime_title(agent: Agent) -> str:
     runtime = CATALOG.get(agent.runtime)
     return runtime.title if runtime else agent.runtime
+
+
+@register.filter
+def has_web(agent: Agent) -> bool:
+    runtime = CATALOG.get(agent.runtime)
+    return runtime is not None and runtime.web is not None
 
 
 @register.filter
@@ -77,6 +101,11 @@ def look_while(agent: Agent, silence: Silence | None) -> Look:
 @register.filter
 def size_title(slug: str) -> str:
     return SIZES[slug].title if slug in SIZES else slug.capitalize()
+
+
+@register.filter
+def usual_size(runtime: Runtime) -> str:
+    return default_size(runtime).slug
 
 
 @register.simple_tag

@@ -65,10 +65,11 @@ def when(moment: datetime | None) -> SafeString:
 
 
 @register.simple_tag
-def clock(moment: datetime) -> SafeString:
-    """The same where "… ago" would not fit the sentence."""
-    html = '<time data-when="clock" datetime="{}">{}</time>'
-    return format_html(html, moment.isoformat(), absolute(moment, now()))
+def clock(moment: datetime, exact: bool = False) -> SafeString:
+    """The same where "… ago" would not fit the sentence; `exact` is to the second."""
+    html = '<time data-when="{}" datetime="{}">{}</time>'
+    words = absolute(moment, now(), exact)
+    return format_html(html, "second" if exact else "clock", moment.isoformat(), words)
 
 
 def relative(moment: datetime, at: datetime) -> str:
@@ -82,13 +83,14 @@ def relative(moment: datetime, at: datetime) -> str:
     return absolute(moment, at)
 
 
-def absolute(moment: datetime, at: datetime) -> str:
+def absolute(moment: datetime, at: datetime, exact: bool = False) -> str:
     there, here = localtime(moment), localtime(at)
+    time = f"{there:%H:%M:%S}" if exact else f"{there:%H:%M}"
     if there.date() == here.date():
-        return f"{there:%H:%M}"
+        return time
     if there.year == here.year:
-        return f"{there.day} {there:%b, %H:%M}"
-    return f"{there.day} {there:%b %Y}"
+        return f"{there.day} {there:%b}, {time}"
+    return f"{there.day} {there:%b %Y}{f', {time}' if exact else ''}"
 
 
 @register.filter

@@ -10,6 +10,7 @@ from django.template.loader import render_to_string
 from django.views.decorators.http import require_GET
 
 from controlplane.agents.models import Agent
+from controlplane.agents.queries import deleted_of
 from controlplane.tenants.access import Access
 from frontend import listing, live
 from frontend.listing import Wish
@@ -18,12 +19,15 @@ from frontend.pages import async_page, is_fragment, page, show
 from frontend.silence import Silence, holding, silences_of
 from runtimes.catalog import CATALOG
 
+MOST_DELETED = 20
 SILENCE = "frontend/parts/silence.html"
 
 
 @page("agents:read")
 def agents(request: HttpRequest, access: Access) -> HttpResponse:
     context = drawn(access, Wish.of(request.GET))
+    if context["may_write"]:
+        context["deleted"] = deleted_of(access)[:MOST_DELETED]
     part = is_fragment(request) and request.headers.get("HX-Target") == "agents"
     template = "frontend/agents/_list.html" if part else "frontend/agents/index.html"
     return show(request, access, template, {**context, "part": part})

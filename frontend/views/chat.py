@@ -18,7 +18,7 @@ from controlplane.agents.queries import get_agent
 from controlplane.agents.sse import stream
 from controlplane.errors import NotFound, Refusal, Unavailable
 from controlplane.tenants.access import Access
-from frontend.answering import events_of
+from frontend.answering import KEY_REFUSED, events_of
 from frontend.looks import look_of
 from frontend.pages import async_page, briefly, show
 from frontend.silence import silences_of
@@ -46,7 +46,7 @@ async def chat(request: HttpRequest, access: Access, name: str) -> HttpResponseB
     words = gateway.stream_message(access, agent, text, conversation or None)
     if "text/event-stream" not in request.headers.get("Accept", ""):
         return await _whole(request, access, agent, words, conversation, text)
-    return stream(events_of(agent, words))
+    return stream(events_of(agent, words, _keys(access)))
 
 
 async def _page(
@@ -57,6 +57,7 @@ async def _page(
     *,
     said: str = "",
     draft: str = "",
+    keys: str = "",
     status: int = 200,
 ) -> HttpResponse:
     heard = await _hear(access, agent, conversation[:200])
@@ -72,6 +73,7 @@ async def _page(
         "may_chat": access.may("agents:chat"),
         "said": said,
         "draft": draft,
+        "keys": keys,
         **heard,
     }
     return await sync_to_async(show)(
@@ -114,14 +116,24 @@ async def _whole(
     text: str,
 ) -> HttpResponse:
     """Without a script: wait for the answer, then show the conversation."""
+    last: dict[str, Any] = {}
     try:
         async for word in words:
-            if word["type"] == "failed":
-                raise Unavailable(word["message"])
+            last = word
+        if last.get("type") == "failed":
+            raise Unavailable(last["message"])
     except (Refusal, Unavailable) as error:
         said = f"No answer: {error} Your message is kept below."
-        return await _page(request, access, agent, conversation, said=said, draft=text, status=502)
+        keys = _keys(access) if last.get("code") == KEY_REFUSED else ""
+        return await _page(
+            request, access, agent, conversation, said=said, draft=text, keys=keys, status=502
+        )
     address = reverse("frontend:chat", args=[access.organisation.slug, agent.name])
     query = f"?c={conversation}" if conversation else ""
     await sync_to_async(messages.success)(request, f"{agent.name} has answered.")
     return HttpResponseRedirect(f"{address}{query}#end", status=303)
+
+
+def _keys(access: Access) -> str:
+    """Where a refused key is put right."""
+    return reverse("frontend:keys", args=[access.organisation.slug])

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from asgiref.sync import async_to_sync
 from django.conf import settings
 from django.contrib import messages
 from django.db.models import Sum
@@ -13,13 +14,17 @@ from controlplane.agents.actions import create_agent
 from controlplane.agents.errors import AgentNameTaken
 from controlplane.agents.models import Agent
 from controlplane.agents.queries import agents_of
-from controlplane.agents.sizes import SIZES
 from controlplane.errors import Invalid, Refusal
 from controlplane.keys.actions import add_key
 from controlplane.keys.errors import KeyNameTaken
+from controlplane.portability.actions import begin_agent
+from controlplane.portability.links import refuse_without_upload
+from controlplane.portability.models import Import
+from controlplane.portability.queries import get_import
 from controlplane.tenants.access import Access
 from frontend.forms.choosing import NEW
-from frontend.forms.create import EGRESS, CreateForm
+from frontend.forms.create import CreateForm
+from frontend.forms.spec import SPEC
 from frontend.pages import go, page, show
 from runtimes.catalog import CATALOG
 
@@ -30,15 +35,16 @@ KEY_FIELDS = {"name": "key_name", "value": "key_value", "base_url": "key_base_ur
 @sensitive_post_parameters("key_value")
 @page("agents:write")
 def create(request: HttpRequest, access: Access) -> HttpResponse:
+    brought = _brought(request, access)
     if request.method != "POST":
-        return _form(request, access, CreateForm(access))
+        return _form(request, access, CreateForm(access), brought)
     form = CreateForm(access, request.POST)
     if not form.is_valid() or not _stored(access, form):
-        return _form(request, access, form)
+        return _form(request, access, form, brought)
     try:
-        agent = _made(access, form.cleaned_data)
+        agent = _made(access, form.cleaned_data, brought)
     except Refusal as error:
-        return _form(request, access, _again(request, access, form, error))
+        return _form(request, access, _again(request, access, form, error), brought)
     messages.success(request, f"{agent.name} is being made.")
     return go(request, reverse("frontend:agent", args=[access.organisation.slug, agent.name]))
 
@@ -65,9 +71,18 @@ def _stored(access: Access, form: CreateForm) -> bool:
     return True
 
 
-def _made(access: Access, data: dict[str, Any]) -> Agent:
-    wanted = ("name", "runtime", "key", "model", "size", "disk_gib", "egress")
-    return create_agent(access, **{name: data[name] for name in wanted})
+def _brought(request: HttpRequest, access: Access) -> Import | None:
+    """The archive that the agent begins with, where somebody uploaded one. Raises NotFound."""
+    wanted = (request.POST if request.method == "POST" else request.GET).get("import", "")
+    return get_import(access, wanted[:24].replace("\0", "")) if wanted else None
+
+
+def _made(access: Access, data: dict[str, Any], brought: Import | None) -> Agent:
+    wanted = {name: data[name] for name in ("name", "runtime", "disk_gib", *SPEC)}
+    if brought is None:
+        return create_agent(access, **wanted)
+    async_to_sync(refuse_without_upload)(access, brought)
+    return begin_agent(access, brought, **wanted)
 
 
 def _again(request: HttpRequest, access: Access, form: CreateForm, error: Refusal) -> CreateForm:
@@ -82,13 +97,14 @@ def _again(request: HttpRequest, access: Access, form: CreateForm, error: Refusa
     return form
 
 
-def _form(request: HttpRequest, access: Access, form: CreateForm) -> HttpResponse:
+def _form(
+    request: HttpRequest, access: Access, form: CreateForm, brought: Import | None
+) -> HttpResponse:
     context = {
         "section": "agents",
         "form": form,
-        "runtimes": CATALOG.values(),
-        "sizes": SIZES.values(),
-        "reaches": _reaches(),
+        "brought": brought,
+        "takes_over": _takes_over() if brought else [],
         "use": _use(access),
         "standin": bool(settings.ROOST_STANDIN_URL),
     }
@@ -96,12 +112,13 @@ def _form(request: HttpRequest, access: Access, form: CreateForm) -> HttpRespons
     return show(request, access, "frontend/agents/create.html", context, status=status)
 
 
-def _reaches() -> list[tuple[str, ...]]:
-    """Only what this installation can do."""
+def _takes_over() -> list[str]:
+    """Which runtime also begins with a workspace of another."""
     return [
-        (slug, *words)
-        for slug, words in EGRESS.items()
-        if slug == "open" or settings.ROOST_STANDIN_URL
+        f"{runtime.title} also takes over one of {CATALOG[other].title}."
+        for runtime in CATALOG.values()
+        for other in runtime.migrations
+        if other in CATALOG
     ]
 
 

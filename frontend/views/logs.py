@@ -19,6 +19,7 @@ from controlplane.tenants.access import Access
 from frontend.batches import batches
 from frontend.live import LIFE, QUIET
 from frontend.loglines import lines_html, plain
+from frontend.pace import Pace
 from frontend.pages import async_page, briefly, show
 from frontend.silence import silences_of
 
@@ -68,14 +69,15 @@ async def follow(request: HttpRequest, access: Access, name: str) -> HttpRespons
 
 async def _events(access: Access, agent: Agent, since: str) -> AsyncIterator[str]:
     yield "retry: 3000\n\n"
-    loop = asyncio.get_running_loop()
+    loop, pace = asyncio.get_running_loop(), Pace()
     started = loop.time()
     while loop.time() - started < LIFE:
         lines = gateway.logs(access, agent, follow=True, since=since, tail=FIRST)
         try:
             async for batch in batches(lines, QUIET):
                 since = next((line["at"] for line in reversed(batch) if "at" in line), since)
-                yield event("lines", lines_html(batch), since) if batch else ": still here\n\n"
+                shown = lines_html(pace.shown(batch))
+                yield event("lines", shown, since) if shown else ": still here\n\n"
                 if loop.time() - started > LIFE:
                     return
         except (Refusal, Unavailable) as error:

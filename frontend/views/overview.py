@@ -8,21 +8,28 @@ from django.http.response import HttpResponseBase
 from django.template.loader import render_to_string
 from django.views.decorators.http import require_GET
 
-from controlplane.agents.models import Agent, Condition, Event
+from controlplane.agents.models import Agent, Condition, DiskLevel, Event
 from controlplane.agents.queries import agents_of, events_of, get_agent
 from controlplane.tenants.access import Access
 from frontend import live
+from frontend.disks import graph_of
 from frontend.looks import look_of
 from frontend.pages import async_page, page, show
+from frontend.releases import stuck
 from frontend.silence import Silence, holding, silences_of
 from frontend.steps import steps_of
 from frontend.verdicts import Verdict, held, status_of, verdict_of
+from provisioner.conditions import CURRENT
+from provisioner.drills.alarm import DRILL
+from provisioner.scan.alarm import CREDENTIALS
+from provisioner.trials.alarm import TRIAL
 
 EVENTS = 30
+ALARMS = {CREDENTIALS, CURRENT, DRILL, TRIAL}  # conditions that a banner speaks of
 PARTS = {
     name: f"frontend/agent/_{name}.html"
-    for name in ("actions", "verdict", "progress", "timeline", "facts")
-} | {"silence": "frontend/parts/silence.html"}
+    for name in ("actions", "verdict", "progress", "timeline", "disk", "facts")
+} | {"silence": "frontend/parts/silence.html", "alarm": "frontend/agent/_alarm.html"}
 
 
 @page("agents:read")
@@ -30,6 +37,7 @@ def overview(request: HttpRequest, access: Access, name: str) -> HttpResponse:
     agent = get_agent(access, name=name)
     before = request.GET.get("before", "")
     context = drawn(access, agent, int(before) if before.isascii() and before.isdigit() else None)
+    context["graph"] = graph_of(agent, request.GET.get("window", ""))
     return show(request, access, "frontend/agent/overview.html", context)
 
 
@@ -79,6 +87,12 @@ def looked(
     since = agent.status_since.isoformat()
     return {
         "actions": (status, agent.name),
+        "alarm": (
+            *(one.message for one in conditions if one.type in ALARMS),
+            agent.disk_level == DiskLevel.FULL,
+            stuck(agent, conditions) is not None,
+        ),
+        "disk": (agent.disk_used, agent.disk_total, agent.disk_level, agent.quota_enforcement),
         "silence": tuple((one, one.age) for one in silences),
         "verdict": (status, agent.reason, agent.message, since, agent.name, silence),
         "progress": (status, agent.step, since, silence),

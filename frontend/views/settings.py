@@ -14,7 +14,9 @@ from controlplane.agents.models import Agent
 from controlplane.agents.queries import get_agent
 from controlplane.errors import Refusal
 from controlplane.tenants.access import Access
-from frontend.forms.settings import DeleteForm, SettingsForm
+from frontend.forms.naming import NameForm
+from frontend.forms.settings import SettingsForm
+from frontend.forms.spec import SPEC
 from frontend.pages import go, page, show
 from frontend.silence import silences_of
 from frontend.verdicts import status_of
@@ -37,7 +39,7 @@ def settings(request: HttpRequest, access: Access, name: str) -> HttpResponse:
 
 
 def _change(access: Access, agent: Agent, data: dict[str, Any]) -> Agent:
-    wanted = ("name", "key", "model", "size", "egress")
+    wanted = ("name", "disk_gib", *SPEC)
     return update_agent(
         access, agent, if_match=data["etag"], **{name: data[name] for name in wanted}
     )
@@ -56,7 +58,7 @@ def delete(request: HttpRequest, access: Access, name: str) -> HttpResponse:
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
     agent = get_agent(access, name=name)
-    form = DeleteForm(agent, request.POST)
+    form = NameForm(agent, request.POST)
     if not form.is_valid():
         return _page(request, access, agent, deleting=form)
     try:
@@ -64,7 +66,8 @@ def delete(request: HttpRequest, access: Access, name: str) -> HttpResponse:
     except Refusal as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, f"{agent.name} is deleted. Its workspace is kept for {grace()}.")
+        said = f"{agent.name} is deleted. Its workspace is kept for {grace()}"
+        messages.success(request, f"{said}: within that time you can bring it back.")
     return go(request, reverse("frontend:agents", args=[access.organisation.slug]))
 
 
@@ -74,9 +77,9 @@ def _page(
     agent: Agent,
     *,
     form: SettingsForm | None = None,
-    deleting: DeleteForm | None = None,
+    deleting: NameForm | None = None,
 ) -> HttpResponse:
-    form, deleting = form or SettingsForm(access, agent), deleting or DeleteForm(agent)
+    form, deleting = form or SettingsForm(access, agent), deleting or NameForm(agent)
     context = {
         "section": "agents",
         "tab": "settings",
@@ -86,6 +89,7 @@ def _page(
         "form": form,
         "deleting": deleting,
         "grace": grace(),
+        "standin": bool(django_settings.ROOST_STANDIN_URL),
         "may_write": True,
     }
     status = 422 if form.errors or deleting.errors else 200

@@ -10,7 +10,7 @@ document.addEventListener("htmx:afterRequest", (event) => set(pressed(event), fa
 
 document.addEventListener("submit", (event) => {
   const button = event.submitter;
-  if (event.defaultPrevented || !button || event.target.matches("[hx-post], [hx-get], [data-composer]")) return;
+  if (event.defaultPrevented || !button || event.target.matches("[hx-post], [hx-get], [data-composer], [target=_blank]")) return;
   if (button.getAttribute("aria-busy") === "true") event.preventDefault();
   else set(button, true);
 });

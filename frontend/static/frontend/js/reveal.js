@@ -1,5 +1,6 @@
 // data-when="provider=custom key=new": shown and usable only while those controls of its form hold those values.
 // "a|b" takes either. Works on parts of a form and on <option> and <optgroup>; the server checks everything again.
+// A <time data-when> is none of these: see times.js.
 const holds = (form, rule) => rule.split(" ").every((pair) => {
   const [name, values] = pair.split("=");
   const control = form.elements[name];
@@ -21,29 +22,34 @@ const another = (form) => {
   }
 };
 
+// Whether a choice was moved, because what was chosen is not shown any more.
 const run = (form) => {
-  for (const part of form.querySelectorAll("[data-when]")) {
+  for (const part of form.querySelectorAll("[data-when]:not(time)")) {
     if (part.parentElement.closest("[data-when][hidden]")) continue;
     show(part, holds(form, part.dataset.when));
   }
+  let moved = false;
   for (const select of form.querySelectorAll("select")) {
     const chosen = select.selectedOptions[0];
     if (chosen && !isOff(chosen)) continue;
     const first = [...select.options].find((option) => !isOff(option));
-    if (first) select.value = first.value;
+    if (!first) continue;
+    first.selected = true;
+    moved = true;
   }
   another(form);
+  return moved;
 };
 
-// Twice: choosing a provider may move the key, and the key decides what else is shown.
-const settle = (form) => { run(form); run(form); };
+// A runtime may move the provider, which moves the key, which moves the model, which shows more.
+const settle = (form) => { for (let turn = 0; run(form) && turn < 6; turn += 1); run(form); };
 
 const settleAll = () => {
-  const forms = new Set([...document.querySelectorAll("[data-when]")].map((part) => part.closest("form")));
+  const forms = new Set([...document.querySelectorAll("[data-when]:not(time)")].map((part) => part.closest("form")));
   for (const form of forms) if (form) settle(form);
 };
 document.addEventListener("change", (event) => {
-  if (event.target.form?.querySelector("[data-when]")) settle(event.target.form);
+  if (event.target.form?.querySelector("[data-when]:not(time)")) settle(event.target.form);
 });
 document.addEventListener("htmx:load", settleAll);
 settleAll();

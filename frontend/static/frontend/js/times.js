@@ -1,6 +1,7 @@
 // <time data-when datetime="…">: relative under an hour, then clock, then date, in the reader's own time zone.
-// With data-when="clock" never relative.
+// With data-when="clock" never relative, with data-when="second" to the second.
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+const second = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 const year = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
 const full = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeStyle: "long" });
@@ -19,11 +20,19 @@ const exactly = (at, now) => {
   return year.format(at);
 };
 
+const toTheSecond = (at, now) => {
+  if (at.toDateString() === now.toDateString()) return second.format(at);
+  const date = at.getFullYear() === now.getFullYear() ? day : year;
+  return `${date.format(at)}, ${second.format(at)}`;
+};
+
+const shown = { clock: exactly, second: toTheSecond };
+
 const run = () => {
   const now = new Date();
   for (const time of document.querySelectorAll("time[data-when]")) {
     const at = new Date(time.dateTime);
-    const words = time.dataset.when === "clock" ? exactly(at, now) : ago(at, now);
+    const words = (shown[time.dataset.when] ?? ago)(at, now);
     if (time.textContent !== words) time.textContent = words;
     time.title = full.format(at);
   }

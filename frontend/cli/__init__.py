@@ -1,0 +1,1 @@
+"""`roost`, the command line: a client of the REST API, and of nothing else."""
