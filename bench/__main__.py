@@ -1,4 +1,4 @@
-"""`python -m bench [birth] [recovery] [idle] [pages]`, all without a name; `python -m bench soak`.
+"""`python -m bench NAME …` of `bench.one`, all without a name; `python -m bench soak`.
 
 Prints a table, writes bench/results, and ends with 1 when a target was missed.
 """

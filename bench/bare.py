@@ -18,14 +18,14 @@ from controlplane import ids
 from controlplane.agents.models import Agent
 from provisioner import names, networks
 from provisioner.backend import Backend
-from provisioner.boot import STANDIN_KEY
+from provisioner.delivery import STANDIN_KEY, TOKEN_BYTES
 from provisioner.engines.base import ContainerSpec
 from provisioner.engines.docker_spec import container_arguments
 from provisioner.probe import Target
+from provisioner.secrets import Delivery
 from provisioner.spec import Place, container_spec
 from runtimes.catalog import CATALOG
 
-READY_S = 120
 LAST_HOST = 14  # of the organisation's network; the platform gives it out last
 
 
@@ -44,14 +44,16 @@ class Bare:
         """As the platform would make it for a new agent with the settings of `like`; removed with
         all that was made for it when the block ends."""
         twin = Agent(id=ids.agent_id(), organisation_id=like.organisation_id, runtime=like.runtime)
-        runtime, token = CATALOG[like.runtime], secrets.token_hex(24)
-        keys = {"gateway": token, "provider_key": STANDIN_KEY, "secrets": {}}
-        backend.keys.deliver(twin.pk, keys)
+        runtime, token = CATALOG[like.runtime], secrets.token_hex(TOKEN_BYTES)
+        own = {name: secrets.token_hex(TOKEN_BYTES) for name in runtime.own_secrets}
+        backend.keys.deliver(twin.pk, Delivery(token, STANDIN_KEY, own))
         spec = _spec(backend, twin, like)
         assert spec.address is not None
         api = docker.APIClient(version="auto", timeout=60, **docker.utils.kwargs_from_env())
         arguments = container_arguments(api, spec, os.cpu_count() or 1)
-        one = cls(api, arguments, Target(twin.pk, runtime, spec.address, token), backend)
+        blank = runtime.setup is not None  # it is not set up: that is the platform's part
+        target = Target(twin.pk, runtime, spec.address, token, own, blank)
+        one = cls(api, arguments, target, backend)
         try:
             yield one
         finally:
@@ -67,8 +69,8 @@ class Bare:
         self.api.start(self.name)
 
     def wait_ready(self) -> None:
-        if not self.backend.prober.wait(self.target, READY_S):
-            raise Stuck(f"A bare container did not answer within {READY_S} s.")
+        if not self.backend.prober.wait(self.target, self.target.runtime.start_deadline_s):
+            raise Stuck("A bare container did not answer in time.")
 
     def _remove(self) -> None:
         with suppress(docker.errors.NotFound):

@@ -22,7 +22,7 @@ from deploy.local.layout import REPOSITORY, from_environ
 from deploy.local.up import product
 
 PLACE = {
-    "ROOST_PORT": "8780",
+    "ROOST_PORT": "8720",
     "ROOST_INSTALLATION": "bench",
     "ROOST_NETWORK_POOL": "10.216.0.0/16",
 }
@@ -84,9 +84,9 @@ class Installation:
         found: dict[str, Any] = self.api("GET", f"/agents/{agent_id}")
         return found
 
-    def create(self, name: str) -> str:
+    def create(self, name: str, runtime: str = "hermes") -> str:
         """Accepted; returns its id. The same settings for all, and for the bare ones."""
-        body = {"name": name, "runtime": "hermes", "disk_gib": 1, "egress": "none"}
+        body = {"name": name, "runtime": runtime, "disk_gib": 1, "egress": "none"}
         return str(self.api("POST", "/agents", json=body)["id"])
 
     def insist(self, method: str, path: str, **options: Any) -> Any:
@@ -131,8 +131,9 @@ def running() -> Iterator[Installation]:
         shutil.rmtree(state, ignore_errors=True)
 
 
-def wait(check: Callable[[], bool], seconds: float, what: str) -> None:
-    """Until `check` holds; an API that is coming back counts as no. Raises Stuck."""
+def wait(check: Callable[[], bool], seconds: float, what: str, poll: float = POLL) -> None:
+    """Until `check` holds, asked every `poll` seconds; an API that is coming back counts as no.
+    Raises Stuck."""
     end = time.monotonic() + seconds
     while True:
         try:
@@ -142,4 +143,4 @@ def wait(check: Callable[[], bool], seconds: float, what: str) -> None:
             pass
         if time.monotonic() > end:
             raise Stuck(f"Waited {seconds:.0f} s for {what}.")
-        time.sleep(POLL)
+        time.sleep(poll)

@@ -15,7 +15,7 @@ from bench.installation import Installation
 from deploy.local.services import backing_services
 
 # These meet an installation that runs; the others need a database alone.
-ON_AN_INSTALLATION = ("birth", "recovery")
+ON_AN_INSTALLATION = ("birth", "recovery", "drill", "snapshots")
 ON_A_DATABASE = ("idle", "pages")
 
 

@@ -4,6 +4,7 @@ Two ends are timed for the whole: the health answer, and the status `running` th
 """
 
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 
@@ -28,15 +29,39 @@ STEADY_S = 12.0
 def measure(installation: Installation, count: int = PAIRS) -> Result:
     backend, agent_id = get_backend(), installation.facts["agent"]
     agent = Agent.objects.select_related("release").get(pk=agent_id)
-    steady = Steady()
     answered: list[float] = []
 
     def whole() -> float:
-        steady.wait("whole")
         answer, running = _kill_whole(backend, installation, agent)
-        steady.since("whole")
         answered.append(answer)
         return running
+
+    before = results.load()
+    running = against_bare(backend, agent, whole, count)
+    del answered[0]  # of the first, which does not count
+    health = [
+        Pair(pair.bare, took, pair.load) for pair, took in zip(running, answered, strict=True)
+    ]
+    figures = [
+        Figure("kill -9 to status running / engine alone", pairs.ratio(running), TARGET),
+        Figure("kill -9 to health answer / engine alone", pairs.ratio(health), TARGET),
+    ]
+    details = {"pairs": pairs.told(running), "pairs_health": pairs.told(health)}
+    return Result("recovery", figures, (before, results.load()), details)
+
+
+def against_bare(
+    backend: Backend, agent: Agent, whole: Callable[[], float], count: int
+) -> list[Pair]:
+    """`count` recoveries of `whole`, in seconds, each beside one by the engine alone. The first of
+    both finds cold caches and does not count."""
+    steady = Steady()
+
+    def rested() -> float:
+        steady.wait("whole")
+        took = whole()
+        steady.since("whole")
+        return took
 
     with Bare.prepared(backend, agent) as alone:
 
@@ -51,19 +76,8 @@ def measure(installation: Installation, count: int = PAIRS) -> Result:
         alone.run()
         alone.wait_ready()
         steady.since("bare")
-        bare(), whole()  # the first of each finds cold caches
-        answered.clear()
-        before = results.load()
-        running = list(pairs.alternate(bare, whole, count))
-    health = [
-        Pair(pair.bare, took, pair.load) for pair, took in zip(running, answered, strict=True)
-    ]
-    figures = [
-        Figure("kill -9 to status running / engine alone", pairs.ratio(running), TARGET),
-        Figure("kill -9 to health answer / engine alone", pairs.ratio(health), TARGET),
-    ]
-    details = {"pairs": pairs.told(running), "pairs_health": pairs.told(health)}
-    return Result("recovery", figures, (before, results.load()), details)
+        bare(), rested()
+        return list(pairs.alternate(bare, rested, count))
 
 
 class Steady:

@@ -1,15 +1,16 @@
-"""`python -m deploy.local up|down|clean|status|logs|engine|images`, called by the Makefile."""
+"""`python -m deploy.local up|down|clean|status|logs|engine|images`, called by the Makefile, and
+`python -m deploy.local manage …` for operators."""
 
 import argparse
 import os
 import sys
 import traceback
 
-from deploy.local import credentials, files, lock, logs, network, status
+from deploy.local import credentials, files, lock, logs, managing, network, status
 from deploy.local.down import clean, down
 from deploy.local.errors import LocalError
 from deploy.local.layout import Installation, from_environ
-from deploy.local.up import images, prepare_engine, product, up
+from deploy.local.up import images, prepare_engine, prepare_offsite, product, up
 
 
 def main(arguments: list[str]) -> int:
@@ -29,6 +30,8 @@ def main(arguments: list[str]) -> int:
 def _run(given: argparse.Namespace, installation: Installation) -> int:
     if given.command == "status":
         return 0 if status.status(installation) else 1
+    if given.command == "manage":
+        return managing.manage(installation, given.words)
     if given.command == "logs":
         logs.follow(installation, once=given.once)
         return 0
@@ -65,6 +68,7 @@ def _locked(given: argparse.Namespace, installation: Installation) -> None:
             prepare_engine(installation)
         case "images":
             prepare_engine(installation)
+            prepare_offsite(installation)  # the tests, which begin with this, ship for real
             secrets = credentials.ensure(installation.state_dir / "secrets.json")
             address = network.service_address(installation, os.environ)
             images(product(installation, secrets, address))
@@ -83,6 +87,8 @@ def _parser() -> argparse.ArgumentParser:
     follow.add_argument("--once", action="store_true", help="print the latest and end")
     commands.add_parser("engine", help="make sure a Docker Engine answers")
     commands.add_parser("images", help="build the images that are missing")
+    own = commands.add_parser("manage", help="one of the product's commands, such as strays")
+    own.add_argument("words", nargs=argparse.REMAINDER)
     return parser
 
 

@@ -4,7 +4,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from deploy.local import ports, processes
+from deploy.local import ports, processes, seaweedfs
 from deploy.local.errors import CheckFailed
 from deploy.local.layout import Installation
 
@@ -47,12 +47,13 @@ def port(number: int, address: str, purpose: str, state_dir: Path) -> None:
             continue
         raise CheckFailed(
             f"Port {number} ({purpose}) is taken by {listener.owner}.",
-            "End that process, or choose other ports with ROOST_PORT (it and the next three).",
+            "End that process, or choose other ports with ROOST_PORT (it and the next 13).",
         )
 
 
 def loopback_ports(installation: Installation, *, services_only: bool) -> None:
     wanted = {"vault": installation.vault_port}
+    wanted |= {f"store, {name}": number for name, number in seaweedfs.ports(installation).items()}
     if not services_only:
         wanted = {
             "web": installation.web_port,

@@ -26,6 +26,13 @@ class Credentials:
     web_secret_id: str = field(default_factory=_token, repr=False)
     provisioner_role_id: str = field(default_factory=_token, repr=False)
     provisioner_secret_id: str = field(default_factory=_token, repr=False)
+    store_key_id: str = field(default_factory=lambda: secrets.token_hex(10).upper(), repr=False)
+    store_secret_key: str = field(default_factory=_token, repr=False)
+    store_signing_key: str = field(default_factory=_token, repr=False)
+
+
+# An installation from before these were there gets them at its next start.
+ADDED = ("store_key_id", "store_secret_key", "store_signing_key")
 
 
 def ensure(path: Path) -> Credentials:
@@ -36,9 +43,14 @@ def ensure(path: Path) -> Credentials:
         return made
     try:
         stored = json.loads(path.read_text())
-        return Credentials(**{item.name: str(stored[item.name]) for item in fields(Credentials)})
+        lacking = [name for name in ADDED if name not in stored]
+        stored |= {name: getattr(Credentials(), name) for name in lacking}
+        found = Credentials(**{item.name: str(stored[item.name]) for item in fields(Credentials)})
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckFailed(
             f"The secrets file {path} cannot be read ({type(error).__name__}).",
             "Restore it, or give up this installation's data with `make clean`.",
         ) from error
+    if lacking:
+        files.write_json(path, asdict(found))
+    return found

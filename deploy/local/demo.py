@@ -14,6 +14,7 @@ from deploy.local.errors import CommandFailed, ProgramFailed
 from deploy.local.report import step
 from deploy.local.stack import Stack
 
+RUNTIME = "hermes"  # of the demo agent: its image is needed before there is anything to see
 RUNNING_S = 240
 NAMES = ("org", "token", "agent")
 

@@ -23,7 +23,7 @@ def down(installation: Installation, *, node_command: str = "node_down") -> None
         supervisor.stop(PRODUCT)
     _node(installation, supervisor, node_command)
     with step("services stopped"):
-        supervisor.stop(["model", "valkey", "openbao"])
+        supervisor.stop(["model", "valkey", "openbao", "seaweedfs"])
         supervisor.shutdown()
     try:
         network.remove(installation)

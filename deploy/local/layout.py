@@ -13,6 +13,7 @@ from deploy.local.errors import CheckFailed
 REPOSITORY = Path(__file__).resolve().parents[2]
 DEFAULT_INSTALLATION = "local"
 DEFAULT_PORT = 8700
+LAST_PORT = 65522
 DEFAULT_POOL = "10.213.0.0/16"
 # sockaddr_un holds 108 bytes with the closing zero; supervisord first binds a name with its pid.
 SOCKET_PATH_LIMIT = 107
@@ -46,6 +47,11 @@ class Installation:
     @property
     def vault_port(self) -> int:
         return self.port + 3
+
+    @property
+    def store_port(self) -> int:
+        """Of S3; its inner ports are the next nine, and one ten thousand above."""
+        return self.port + 4
 
     @property
     def url(self) -> str:
@@ -125,10 +131,10 @@ def _slug(environ: Mapping[str, str], name: str, default: str, longest: int) -> 
 
 def _port(environ: Mapping[str, str]) -> int:
     value = environ.get("ROOST_PORT") or str(DEFAULT_PORT)
-    if not value.isascii() or not value.isdigit() or not 1024 <= int(value) <= 65532:
+    if not value.isascii() or not value.isdigit() or not 1024 <= int(value) <= LAST_PORT:
         raise CheckFailed(
             f"ROOST_PORT is {value!r}.",
-            "Use a number from 1024 to 65532: this port and the next three are taken.",
+            f"Use a number from 1024 to {LAST_PORT}: this port and the next 13 are taken.",
         )
     return int(value)
 

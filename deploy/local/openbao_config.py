@@ -7,54 +7,8 @@ come from the environment, so that this file holds none.
 import json
 from pathlib import Path
 
-MOUNT = "roost"
+from deploy.vault import MOUNT, ROLES, login, policy
 
-# The web process writes and forgets keys of organisations; it can never read a value back.
-WEB_POLICY = f"""
-path "{MOUNT}/data/orgs/*" {{
-  capabilities = ["create", "update", "delete"]
-}}
-path "{MOUNT}/delete/orgs/*" {{
-  capabilities = ["update"]
-}}
-path "{MOUNT}/destroy/orgs/*" {{
-  capabilities = ["update"]
-}}
-path "{MOUNT}/metadata/orgs/*" {{
-  capabilities = ["create", "update", "read", "list", "delete"]
-}}
-"""
-
-# The provisioner reads what agents boot with, and keeps what it makes for an agent itself.
-PROVISIONER_POLICY = f"""
-path "{MOUNT}/data/*" {{
-  capabilities = ["read"]
-}}
-path "{MOUNT}/metadata/*" {{
-  capabilities = ["read", "list"]
-}}
-path "{MOUNT}/data/agents/*" {{
-  capabilities = ["create", "update", "read", "delete"]
-}}
-path "{MOUNT}/metadata/agents/*" {{
-  capabilities = ["create", "update", "read", "list", "delete"]
-}}
-"""
-
-# Granted by the default policy, which also grants more than our processes need.
-SELF_SERVICE = """
-path "auth/token/lookup-self" {
-  capabilities = ["read"]
-}
-path "auth/token/renew-self" {
-  capabilities = ["update"]
-}
-path "auth/token/revoke-self" {
-  capabilities = ["update"]
-}
-"""
-
-POLICIES = {"web": WEB_POLICY, "provisioner": PROVISIONER_POLICY}
 LOOPBACK = ["127.0.0.1/32"]
 
 
@@ -89,22 +43,13 @@ def _first_start() -> _Block:
         _request("mount", f"sys/mounts/{MOUNT}", {"type": "kv", "options": {"version": "2"}}),
         _request("approle", "sys/auth/approle", {"type": "approle"}),
     ]
-    for role, policy in POLICIES.items():
-        login: dict[str, object] = {
-            "role_id": _from_environment(f"{role.upper()}_ROLE_ID"),
-            "token_policies": [role],
-            "token_no_default_policy": True,
-            "token_ttl": "1h",
-            "token_max_ttl": "24h",
-            "token_bound_cidrs": LOOPBACK,
-            "secret_id_bound_cidrs": LOOPBACK,
-        }
+    for role in ROLES:
         secret: dict[str, object] = {"secret_id": _from_environment(f"{role.upper()}_SECRET_ID")}
-        allowed: dict[str, object] = {"policy": policy + SELF_SERVICE}
+        named = {"role_id": _from_environment(f"{role.upper()}_ROLE_ID")}
         path = f"auth/approle/role/{role}"
         requests += [
-            _request(f"{role}-policy", f"sys/policies/acl/{role}", allowed),
-            _request(f"{role}-role", path, login),
+            _request(f"{role}-policy", f"sys/policies/acl/{role}", {"policy": policy(role)}),
+            _request(f"{role}-role", path, {**named, **login(role, LOOPBACK)}),
             _request(f"{role}-secret", f"{path}/custom-secret-id", secret),
         ]
     return _Block({head: block for request in requests for head, block in request.items()})

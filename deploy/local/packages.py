@@ -18,6 +18,7 @@ NODE = {
     "mkfs.xfs": "xfsprogs",
     "mmdebstrap": "mmdebstrap",
 }
+OFFSITE = {"restic": "restic"}
 NPM = {"npm": "npm"}
 
 

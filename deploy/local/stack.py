@@ -14,8 +14,22 @@ MANAGE = str(REPOSITORY / "platform" / "manage.py")
 SOURCES = ("platform", "provisioner", "billing", "runtimes", "frontend", "deploy")
 SUFFIXES = frozenset({".css", ".html", ".js", ".json", ".py", ".svg", ".toml"})
 FETCHED = frozenset({"node_modules", "vendor"})
+# Of the off-site store; only the processes of the node get them: to ship, and to sign links.
+OFFSITE = (
+    *("S3_ENDPOINT_URL", "S3_BUCKET", "S3_ACCESS_KEY_ID", "S3_SECRET_ACCESS_KEY"),
+    *("S3_REGION", "S3_PUBLIC_ENDPOINT_URL"),
+)
 # What a person may set for a start of their own; the rest follows from the installation.
-CHOICES = ("ROOST_ENGINE", "ROOST_WORKSPACE_DRIVER", "ROOST_GUARD", "ROOST_DELETE_GRACE_SECONDS")
+CHOICES = (
+    *("ROOST_ENGINE", "ROOST_WORKSPACE_DRIVER", "ROOST_GUARD"),
+    *("ROOST_DELETE_GRACE_SECONDS", "ROOST_PARALLEL_BOOTS"),
+    "ROOST_DRILL_ENGINE_COMMAND",
+    *("ROOST_TRIAL_RESTORES", "ROOST_TRIAL_RESTORES_TIMEZONE"),
+    *("ROOST_REAP_AGE_SECONDS", "ROOST_REAP_AT_ONCE"),
+    *("ROOST_OUTBOUND_ALLOW", "ROOST_PROVIDER_URLS"),
+    *("ROOST_EXPORT_KEEP_SECONDS", "ROOST_EXPORT_LINK_SECONDS", "ROOST_IMPORT_MAX_BYTES"),
+    *OFFSITE,
+)
 
 
 @dataclass(frozen=True)
@@ -34,17 +48,20 @@ class Stack:
         return f"http://{self.service_address}:{self.installation.model_port}"
 
     def web_environment(self) -> dict[str, str]:
-        """May write keys into the vault, and never reads one back."""
-        return {**self._environment(), **self._role("WEB")}
+        """May write keys into the vault, and never reads one back; knows that there is a store, and
+        none of its keys."""
+        told = {"ROOST_ARCHIVES": "on"} if self._store() else {}
+        return {**self._environment(), **self._role("WEB"), **told}
 
     def provisioner_environment(self) -> dict[str, str]:
-        """May read what agents boot with."""
+        """May read what agents boot with, and ships snapshots to the off-site store."""
         return {**self.gateway_environment(), **self._role("PROVISIONER")}
 
     def gateway_environment(self) -> dict[str, str]:
-        """Speaks to agents with the tokens the node holds in memory; no role in the vault."""
+        """Speaks to agents with the tokens the node holds in memory, and signs links to archives in
+        the store; no role in the vault."""
         engine = {"DOCKER_HOST": self.docker_host} if self.docker_host else {}
-        return {**self._environment(), **engine}
+        return {**self._environment(), **engine, **self._store()}
 
     def seed_environment(self) -> dict[str, str]:
         """What makes the demo organisation; the password travels here and never in argv."""
@@ -87,6 +104,8 @@ class Stack:
             "DJANGO_SETTINGS_MODULE": "controlplane.settings.local",
             "GATEWAY_SECRET": self.credentials.gateway_secret,
             "GATEWAY_URL": f"http://127.0.0.1:{own.gateway_port}",
+            # Browsers take every name below localhost to this machine.
+            "ROOST_AGENTS_DOMAIN": f"localhost:{own.gateway_port}",
             "ROOST_ENGINE": "docker",
             "ROOST_GUARD": "on" if own.root else "off",
             "ROOST_INSTALLATION": own.name,
@@ -102,8 +121,20 @@ class Stack:
             "SECRET_KEY": self.credentials.secret_key,
             "VAULT_ADDR": self.services["VAULT_ADDR"],
             "VAULT_MOUNT": self.services["VAULT_MOUNT"],
-            **self.choices,
+            **{name: text for name, text in self.choices.items() if name not in OFFSITE},
+            "ROOST_OUTBOUND_ALLOW": ",".join(self._allowed()),
         }
+
+    def _allowed(self) -> list[str]:
+        """Where keys of customers are checked besides public addresses: the stand-in model."""
+        own = f"{self.service_address}:{self.installation.model_port}"
+        more = self.choices.get("ROOST_OUTBOUND_ALLOW")
+        return [own, more] if more else [own]
+
+    def _store(self) -> dict[str, str]:
+        """The operator's own bucket where one is named, else the one beside us."""
+        theirs = {name: self.choices[name] for name in OFFSITE if name in self.choices}
+        return theirs or {name: self.services[name] for name in OFFSITE if name in self.services}
 
     def _role(self, role: str) -> dict[str, str]:
         return {

@@ -18,6 +18,7 @@ from deploy.local import (
     supervisor_config,
 )
 from deploy.local.credentials import Credentials
+from deploy.local.errors import CommandFailed
 from deploy.local.layout import REPOSITORY, Installation
 from deploy.local.programs import Program, base_environment, search_path
 from deploy.local.report import say, step
@@ -32,6 +33,7 @@ def up(installation: Installation, *, services_only: bool = False) -> None:
         checks.disk(installation.state_dir, services_only=services_only)
         checks.loopback_ports(installation, services_only=services_only)
     address = "" if services_only else _machine(installation)
+    prepare_offsite(installation)
     with step("secrets"):
         given = credentials.ensure(installation.state_dir / "secrets.json")
     backing = services.of(installation, given)
@@ -70,6 +72,23 @@ def prepare_engine(installation: Installation) -> None:
             current.note = " ".join(sorted(set(absent.values())))
 
 
+def prepare_offsite(installation: Installation) -> None:
+    """Nothing but the shipping of snapshots needs it, so a start goes on without."""
+    path = search_path(os.environ)
+    absent = packages.missing(packages.OFFSITE, path)
+    if not absent:
+        return
+    try:
+        if packages.can_install(path, installation.root):
+            with step("restic") as current:
+                packages.install(absent.values(), installation.log_dir / "apt.log")
+                current.note = "installed"
+            return
+    except CommandFailed as error:
+        say(f"  {error}")
+    say("  restic is missing: snapshots stay on this node. Install it, then run `make up` again.")
+
+
 WEAKER = (
     "the disk limit of a workspace is advisory: it can grow past its size",
     "keys lie in shared memory (/dev/shm) instead of a mount of their own",
@@ -83,7 +102,7 @@ def start_services(
     backing: tuple[Service, ...],
     others: tuple[Program, ...] = (),
 ) -> None:
-    """Start the three at the same time, then wait for each."""
+    """Start them at the same time, then wait for each."""
     programs = [*(service.program for service in backing), *others]
     shared = base_environment(os.environ)
     running = supervisor.states()
@@ -131,8 +150,10 @@ def _product(own: Stack, backing: tuple[Service, ...]) -> None:
         f"\nRoost is at {told['url']}\n"
         f"  sign in   {told['admin_email']}\n"
         f"  password  {told['admin_password']}\n"
-        f"All of this and an API token: {installation.state_dir / 'local.json'}"
+        f"All of this and an API token: {installation.state_dir / 'local.json'}\n"
     )
+    if own.choices.get("ROOST_ENGINE") != "fake":
+        images(own)  # last: whoever waits for the other runtimes can look around meanwhile
 
 
 def _prepare(own: Stack) -> None:
@@ -142,7 +163,7 @@ def _prepare(own: Stack) -> None:
         _prepare_code(own, log)
         files.write(mark, source)
     if own.choices.get("ROOST_ENGINE") != "fake":
-        images(own)
+        images(own, demo.RUNTIME)
 
 
 def _prepare_code(own: Stack, log: Path) -> None:
@@ -155,10 +176,12 @@ def _prepare_code(own: Stack, log: Path) -> None:
         current.note = "fetched" if fetched else ""
 
 
-def images(own: Stack) -> None:
+def images(own: Stack, *runtimes: str) -> None:
+    """Build what is missing of these runtimes' images, or of all."""
     log = own.installation.log_dir / "images.log"
-    with step("images ready"):
-        commands.manage(["images"], own.provisioner_environment(), log, show=True)
+    named = f"image of {', '.join(runtimes)} ready" if runtimes else "all images ready"
+    with step(named):
+        commands.manage(["images", *runtimes], own.provisioner_environment(), log, show=True)
 
 
 def product(installation: Installation, given: Credentials, address: str) -> Stack:

@@ -12,6 +12,7 @@ from deploy.model.exchange import (
     Frame,
     Json,
     Reply,
+    offered,
     reply_tokens,
     seed,
     tokens,
@@ -50,7 +51,9 @@ def model(name: str) -> Json:
 
 
 def models() -> Json:
-    return {"data": [model(MODEL)], "has_more": False, "first_id": MODEL, "last_id": MODEL}
+    names = offered("anthropic")
+    data = [model(name) for name in names]
+    return {"data": data, "has_more": False, "first_id": names[0], "last_id": names[-1]}
 
 
 def parse(body: Body, _path: Mapping[str, str]) -> Ask:
@@ -83,6 +86,8 @@ def _message(message: Body) -> list[Turn]:
     said = fields.prose(content, "content")
     if role == "assistant":
         return [Turn("assistant", said)]
+    if role == "system":  # Newer models take reminders between the turns; Claude Code sends them.
+        return []
     if role != "user":
         raise fields.wrong("role", "user or assistant")
     blocks = content if isinstance(content, list) else []

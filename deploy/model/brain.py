@@ -47,7 +47,7 @@ class Refuse:
 
 def think(turns: Sequence[Turn], tools: Sequence[str]) -> Say | Call | Refuse:
     """The reply to the last turns; only what users said counts as told."""
-    told = [clean(turn.text) for turn in turns if turn.role == "user"]
+    told = [said for turn in turns if turn.role == "user" and (said := _said(turn)) is not None]
     result, after = _unanswered(turns)
     if result is not None and not after.strip():
         return _report(result)
@@ -57,6 +57,12 @@ def think(turns: Sequence[Turn], tools: Sequence[str]) -> Say | Call | Refuse:
     # something, because clients put an interrupted turn and the next message together.
     reply = _answer(told, tools)
     return _report(result) if reply is None and result is not None else reply or Say(GREETING)
+
+
+def _said(turn: Turn) -> str | None:
+    """What a person said in it; None where there is only what the client wrapped around."""
+    said = clean(turn.text)
+    return said if said.strip() or not turn.text.strip() else None
 
 
 def _unanswered(turns: Sequence[Turn]) -> tuple[str | None, str]:

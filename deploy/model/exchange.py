@@ -9,11 +9,25 @@ from typing import Any
 from deploy.model.brain import Call, Say, Turn
 from deploy.model.fields import Body, canonical
 from deploy.model.rejected import Rejected
+from runtimes.catalog import CATALOG
 
 CREATED = 1_767_225_600  # A fixed moment: equal requests get equal answers.
 MODEL = "roost-stand-in"
+AGENTS_MODEL = "standin"  # what agents without a key call it
 Reply = Say | Call
 Json = dict[str, Any]
+
+
+def offered(*providers: str) -> list[str]:
+    """The list of models. Any name is served, so those that agents are given stand on it too."""
+    given = [
+        name
+        for runtime in CATALOG.values()
+        for slug in providers
+        if slug in runtime.providers
+        for name in runtime.providers[slug].models
+    ]
+    return list(dict.fromkeys([MODEL, AGENTS_MODEL, *given]))
 
 
 @dataclass(frozen=True)

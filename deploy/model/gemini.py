@@ -11,6 +11,7 @@ from deploy.model.exchange import (
     Frame,
     Json,
     Reply,
+    offered,
     reply_tokens,
     tokens,
     words,
@@ -58,7 +59,7 @@ def model(name: str) -> Json:
 
 
 def models() -> Json:
-    return {"models": [model(MODEL)]}
+    return {"models": [model(name) for name in offered("gemini")]}
 
 
 def parse(body: Body, path: Mapping[str, str]) -> Ask:

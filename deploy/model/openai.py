@@ -7,12 +7,12 @@ from deploy.model import fields
 from deploy.model.brain import Say, Turn
 from deploy.model.exchange import (
     CREATED,
-    MODEL,
     Ask,
     Dialect,
     Frame,
     Json,
     Reply,
+    offered,
     reply_tokens,
     seed,
     tokens,
@@ -41,7 +41,7 @@ def model(name: str) -> Json:
 
 
 def models() -> Json:
-    return {"object": "list", "data": [model(MODEL)]}
+    return {"object": "list", "data": [model(name) for name in offered("openai", "custom")]}
 
 
 def parse(body: Body, _path: Mapping[str, str]) -> Ask:

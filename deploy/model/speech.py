@@ -10,6 +10,11 @@ from deploy.model.fields import check_json
 WRAPPERS = (
     "system-reminder", "memory-context", "environment_context", "user_instructions", "INSTRUCTIONS",
 )  # fmt: skip
+# OpenClaw says what it is busy with in a user message of its own, after the person's.
+OPENCLAW = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>", "<<<END_OPENCLAW_INTERNAL_CONTEXT>>>"
+# Paperclip wraps pages around each message, and the message into this.
+PAPERCLIP = "## Paperclip "
+LATEST, LATEST_END = "\nLatest wake comment:\n```text\n", "\n```"
 LONGEST = 128 * 1024
 PREFIX = re.compile(r"(?:\s*(?:\[[^\]\n]{0,200}\]|[>*•-]\s|(?:user|human)\s?:))*\s*", re.IGNORECASE)
 SENTENCE = re.compile(r"(?<=[.!?])\s+")
@@ -33,7 +38,14 @@ def clean(text: str) -> str:
         text = text[: LONGEST // 2] + "\n\n" + text[-LONGEST // 2 :]
     for name in WRAPPERS:
         text = _without(text, f"<{name}", f"</{name}>")
-    return text
+    text = _without(text, *OPENCLAW)
+    return _latest(text) if f"\n{PAPERCLIP}" in f"\n{text}" else text
+
+
+def _latest(text: str) -> str:
+    """What a person said last, or nothing where Paperclip woke the agent by itself."""
+    _, _, after = text.partition(LATEST)
+    return after.partition(LATEST_END)[0]
 
 
 def _without(text: str, opening: str, closing: str) -> str:
