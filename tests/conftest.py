@@ -9,6 +9,7 @@ from pathlib import Path
 
 import environ
 import pytest
+import pytest_django
 from django.conf import settings
 from django.db import connections
 from rest_framework.test import APIClient
@@ -19,13 +20,20 @@ from controlplane.keys.vault.memory import MemoryVault
 from controlplane.tenants.access import Access, of_member
 from controlplane.tenants.actions import create_organisation, issue_token
 from controlplane.tenants.models import Membership, Organisation, Role, User
-from deploy.local.services import backing_services
+from deploy.local.services import backing_services, backing_store
 
 
 @pytest.fixture(scope="session")
 def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """DATABASE_URL, REDIS_URL, VAULT_ADDR and the vault's two roles, of running servers."""
     with backing_services(Path(tmp_path_factory.mktemp("services"))) as urls:
+        yield urls
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """S3_ENDPOINT_URL, S3_BUCKET and the keys of a running store, started when first asked for."""
+    with backing_store(Path(tmp_path_factory.mktemp("store"))) as urls:
         yield urls
 
 
@@ -99,6 +107,18 @@ def alice_api(as_alice: Access) -> APIClient:
 @pytest.fixture
 def charlie_api(as_charlie: Access) -> APIClient:
     return api_of(as_charlie)
+
+
+@pytest.fixture(scope="session")
+def no_memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where no node has counted its rounds."""
+    return Path(tmp_path_factory.mktemp("state"))
+
+
+@pytest.fixture(autouse=True)
+def own_state(settings: pytest_django.Settings, no_memory: Path) -> None:
+    """What an installation on this machine remembers says nothing of a test's database."""
+    settings.ROOST_STATE_DIR = no_memory
 
 
 @pytest.fixture(autouse=True)

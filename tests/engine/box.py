@@ -16,6 +16,7 @@ from controlplane.agents.models import Agent, Release
 from provisioner import names
 from provisioner.backend import Backend
 from provisioner.engines.base import EngineRefused, NetworkSpec
+from provisioner.secrets import Delivery
 from provisioner.spec import Place, container_spec
 from runtimes.catalog import CATALOG
 
@@ -120,12 +121,14 @@ def box(
     *,
     dns: tuple[str, ...] = (),
     memory_mb: int = 128,
+    isolation: str = "default",
 ) -> Iterator[Box]:
     """It runs for the block; afterwards nothing of it is left."""
     agent = Agent(id=ids.agent_id(), organisation_id=ids.organisation_id())
     release = Release(
-        number=1, image=image, provider="custom", model="m", base_url="http://127.0.0.1/v1",
-        memory_mb=memory_mb, cpu_millis=1000, disk_gib=1, egress="none",
+        agent=agent, number=1, image=image, provider="custom", model="m",
+        base_url="http://127.0.0.1/v1", memory_mb=memory_mb, cpu_millis=1000, disk_gib=1,
+        egress="none", isolation=isolation,
     )  # fmt: skip
     address = str(ipaddress.ip_network(network.subnet)[host])
     made = Box(backend, agent.pk, network, address)
@@ -138,7 +141,7 @@ def box(
             address=address,
             dns=dns,
         )
-        backend.keys.deliver(agent.pk, {"gateway": TOKEN, "provider_key": None, "secrets": {}})
+        backend.keys.deliver(agent.pk, Delivery(TOKEN))
         backend.engine.ensure_network(network)
         backend.engine.ensure_created(container_spec(agent, release, CATALOG["hermes"], place))
         backend.engine.ensure_started(made.name)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -19,8 +20,10 @@ from django.test import override_settings
 
 from controlplane.agents.actions import create_agent
 from controlplane.agents.models import Agent
+from controlplane.jobs.models import Job
 from controlplane.keys.vault import get_vault
-from provisioner import guard, host, names, resolver, shutdown
+from controlplane.keys.vault.openbao import OpenBaoVault
+from provisioner import guard, host, memory, names, resolver, shutdown
 from provisioner.backend import Backend
 from provisioner.engines.docker import DockerEngine
 from provisioner.images import ensure_images
@@ -29,13 +32,15 @@ from provisioner.reach import guard_policy
 from provisioner.reconcile import load, reconcile
 from provisioner.secrets import TmpfsKeys
 from provisioner.workspaces.loop import LoopWorkspaces
+from runtimes.catalog import CATALOG
 from tests.engine.box import Box, box, network_of
 from tests.engine.tiny.image import ensure_tiny
+from tests.working import carried_out, meanwhile
 
 INSTALLATION = "tests"
 POOL = "10.214.0.0/16"
 ADDRESS = "10.214.255.1"
-MODEL_PORT = 8790
+MODEL_PORT = 8758
 ACME, UMBRELLA = 4000, 4001  # blocks of the pool for boxes; the database gives from 0 up
 NODE_SETTINGS = {
     "ROOST_INSTALLATION": INSTALLATION,
@@ -43,6 +48,7 @@ NODE_SETTINGS = {
     "ROOST_SERVICE_ADDRESS": ADDRESS,
     "ROOST_SERVICE_PORTS": [MODEL_PORT],
     "ROOST_STANDIN_URL": f"http://{ADDRESS}:{MODEL_PORT}/v1",
+    "ROOST_OUTBOUND_ALLOW": [f"{ADDRESS}:{MODEL_PORT}"],
 }
 
 
@@ -83,8 +89,9 @@ def node(state: Path, django_db_setup: None, django_db_blocker) -> Iterator[Back
     try:
         with as_node(state), django_db_blocker.unblock():
             shutdown.clean(backend, print)
-            ensure_images(engine, print)
+            ensure_images(engine, print, [CATALOG["hermes"]])
             backend.workspaces.prepare_node()
+            host.ensure_agents_share()
             host.ensure_service_address(ADDRESS)
         with model_server(ADDRESS, MODEL_PORT):
             yield backend
@@ -108,14 +115,30 @@ def acme_box(node: Backend, tiny: str, state: Path) -> Iterator[Box]:
         yield made
 
 
-def policy(*opened: tuple[str, str]) -> guard.Policy:
-    """As the database would have it with `opened` agents that may reach the internet."""
+@pytest.fixture(scope="module")
+def neighbour(node: Backend, tiny: str, acme_box: Box) -> Iterator[Box]:
+    """Another agent of the same organisation."""
+    with box(node, tiny, network_of(INSTALLATION, POOL, ACME), 3, dns=(ADDRESS,)) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def stranger(node: Backend, tiny: str, acme_box: Box) -> Iterator[Box]:
+    """An agent of another organisation."""
+    with box(node, tiny, network_of(INSTALLATION, POOL, UMBRELLA), dns=(ADDRESS,)) as made:
+        yield made
+
+
+def policy(*opened: tuple[str, str], listed: tuple[guard.Listed, ...] = ()) -> guard.Policy:
+    """As the database would have it with `opened` agents that may reach the internet, and `listed`
+    ones that may reach what they have been told."""
     return guard.Policy(
         installation=INSTALLATION,
         prefix=names.bridge_prefix(INSTALLATION),
         service_address=ADDRESS,
         service_ports=(MODEL_PORT,),
         open=opened,
+        listed=listed,
     )
 
 
@@ -148,6 +171,7 @@ class model_server:  # noqa: N801  reads as a block
 def backend(node: Backend, vault, db_ready: None, state: Path) -> Iterator[Backend]:
     """The node with this test's vault; every agent of the test is gone afterwards."""
     with as_node(state):
+        memory.path().unlink(missing_ok=True)  # the database of this test has counted nothing
         guard.load(guard_policy())
         mine = Backend(**{**vars(node), "vault": vault})
         with resolver.serving(mine):
@@ -193,9 +217,41 @@ def hanging_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[
         yield
 
 
+def vault_as(role: str, services) -> OpenBaoVault:
+    with override_settings(
+        VAULT_ADDR=services["VAULT_ADDR"],
+        VAULT_MOUNT=services["VAULT_MOUNT"],
+        VAULT_ROLE_ID=services[f"VAULT_{role}_ROLE_ID"],
+        VAULT_SECRET_ID=services[f"VAULT_{role}_SECRET_ID"],
+    ):
+        made = OpenBaoVault()
+        made.session._fresh()  # signs in while these settings hold
+    return made
+
+
+@pytest.fixture
+def keyed(backend, services, monkeypatch):
+    """The node with the real vault and the provisioner's role; the control plane with the web's."""
+    web = vault_as("WEB", services)
+    monkeypatch.setattr("controlplane.keys.actions.get_vault", lambda: web)
+    return replace(backend, vault=vault_as("PROVISIONER", services))
+
+
 def wait_for(check: Callable[[], bool], seconds: float = 30) -> None:
     """Until `check` holds; bounded, because a test that hangs proves nothing."""
     end = time.monotonic() + seconds
     while not check():
         assert time.monotonic() < end, "it did not come about in time"
         time.sleep(0.1)
+
+
+@pytest.fixture
+def carry_out(backend: Backend) -> Callable[[Job], Job]:
+    return lambda job: carried_out(job, backend)
+
+
+@pytest.fixture
+def sweeping(backend: Backend, running: Agent) -> Iterator[None]:
+    """Passes over the agent, as the node's sweep makes them."""
+    with meanwhile(lambda: reconcile(running.pk, backend), 0.2):
+        yield

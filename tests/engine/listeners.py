@@ -40,6 +40,30 @@ def _accept(server: socket.socket, done: threading.Event) -> None:
             continue
 
 
+LISTEN = """
+import socket, sys
+family = socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET
+server = socket.socket(family)
+server.bind(socket.getaddrinfo(sys.argv[1], 0, family, socket.SOCK_STREAM)[0][4])
+server.listen(64)
+print(server.getsockname()[1], flush=True)
+while True:
+    server.accept()[0].close()
+"""
+
+
+@contextlib.contextmanager
+def listening_inside(pid: int, address: str) -> Iterator[int]:
+    """In the network of a container, by its init's pid; the port."""
+    argv = ["nsenter", "--target", str(pid), "--net", sys.executable, "-c", LISTEN, address]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout
+            yield int(server.stdout.readline())
+        finally:
+            server.kill()
+
+
 @contextlib.contextmanager
 def beyond() -> Iterator[int]:
     """A host outside with a public and a private address; the port it listens on."""

@@ -4,12 +4,13 @@ import gc
 import itertools
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
 from provisioner import names
 from provisioner.engines import docker as docker_engine
-from provisioner.engines.base import EngineRefused, EngineUnavailable, ImageMissing
+from provisioner.engines.base import AddressTaken, EngineRefused, EngineUnavailable, ImageMissing
 from provisioner.engines.docker import DockerEngine
 from provisioner.engines.docker_logs import MOST, engine_time
 from tests.engine.conftest import wait_for
@@ -61,6 +62,24 @@ def test_to_start_what_went_away_meanwhile_is_no_error(rig):
     assert rig.engine.inspect("roost-none") is None
 
 
+def test_a_main_process_that_is_killed_is_started_again_by_the_engine(rig, running):
+    before = rig.engine.inspect(running)
+
+    rig.engine.kill_main(running)
+
+    seen = until(rig, running, lambda seen: seen.up and seen.life != before.life)
+    assert (seen.id, seen.ends) == (before.id, 1)
+
+
+def test_to_kill_what_does_not_run_is_no_error(rig, running):
+    rig.engine.kill_main("roost-none")
+    rig.engine.ensure_stopped(running, 1)
+
+    rig.engine.kill_main(running)
+
+    assert rig.engine.inspect(running).state == "exited"
+
+
 def test_a_missing_image_is_told_by_its_name(rig):
     with pytest.raises(ImageMissing) as told:
         rig.engine.ensure_created(rig.spec(rig.missing))
@@ -91,6 +110,32 @@ def test_a_network_twice_is_one_network(rig):
 
     assert rig.engine.networks(MINE) == [NETWORK.name]
     assert rig.engine.networks(names.mine("somebody-else")) == []
+
+
+def test_a_network_of_its_name_with_another_subnet_is_made_anew_or_told(rig):
+    other = replace(NETWORK, subnet="10.214.252.16/28", gateway="10.214.252.17")
+    rig.engine.ensure_network(other)
+    rig.engine.ensure_network(NETWORK)  # nothing was on it
+    spec = rig.spec()
+    rig.engine.ensure_created(spec)
+    rig.engine.ensure_started(spec.name)
+
+    with pytest.raises(EngineRefused, match="another network"):
+        rig.engine.ensure_network(other)
+    assert rig.engine.inspect(spec.name).connected
+
+
+def test_an_address_that_a_stranger_has_is_told(rig, running):
+    if isinstance(rig, FakeRig):
+        rig.engine.strangers = {rig.engine.inspect(running).address}
+    late = replace(
+        rig.spec(), name=names.container("agt_late"), labels=rig.spec().labels | {names.AGENT: "x"}
+    )
+    rig.engine.ensure_created(late)
+
+    with pytest.raises(AddressTaken):
+        rig.engine.ensure_started(late.name)
+    assert rig.engine.inspect(running).up
 
 
 def test_life_of_a_container(rig):

@@ -5,8 +5,11 @@ import json
 import platform
 import subprocess
 import sys
+import threading
 import time
+from pathlib import Path
 
+import httpx
 import pytest
 
 from runtimes.catalog import CATALOG
@@ -48,6 +51,35 @@ REFUSED = [
     ("raw socket", "socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)", "EPERM"),
     ("packet socket", "socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 3)", "EPERM"),
     ("vsock", "socket.socket(40, socket.SOCK_STREAM)", "EPERM"),
+    ("kernel crypto socket", "socket.socket(38, socket.SOCK_SEQPACKET)", "EPERM"),
+    ("bluetooth socket", "socket.socket(31, socket.SOCK_RAW, 1)", "EPERM"),
+    ("tipc socket", "socket.socket(30, socket.SOCK_SEQPACKET)", "EPERM"),
+    ("can socket", "socket.socket(29, socket.SOCK_RAW, 1)", "EPERM"),
+    ("xdp socket", "socket.socket(44, socket.SOCK_RAW)", "EPERM"),
+    ("raw IPv6 socket", "socket.socket(socket.AF_INET6, socket.SOCK_RAW, 58)", "EPERM"),
+    ("trace what is not its own", "call('ptrace', 16, 4000000, 0, 0)", "ESRCH"),
+    ("read another's memory", "syscall(310, 1, 0, 0, 0, 0, 0)", "EPERM"),
+    ("take another's file", "syscall(438, 0, 0, 0)", "EPERM"),
+    ("signal the host's first", "os.kill(4000000, 9)", "ESRCH"),
+    ("load a program into the kernel", "syscall(321, 0, 0, 0)", "EPERM"),
+    ("count events", "syscall(298, ctypes.create_string_buffer(128), 0, -1, -1, 0)", "EPERM"),
+    ("key ring", "syscall(250, 0, -3, 1)", "EPERM"),
+    ("add to the key ring", "syscall(248, b'user', b'x', b'x', 1, -3)", "EPERM"),
+    ("handle page faults", "syscall(323, 0)", "EPERM"),
+    ("enter a namespace", "syscall(308, os.open('/proc/self/ns/net', os.O_RDONLY), 0)", "EPERM"),
+    ("open by handle", "syscall(304, 0, ctypes.create_string_buffer(64), 0)", "EPERM"),
+    ("new mount interface", "syscall(430, b'tmpfs', 0)", "EPERM"),
+    ("attributes of a mount", "syscall(442, 0, b'', 0, None, 0)", "EPERM"),
+    ("another root", "syscall(155, b'/workspace', b'/workspace')", "EPERM"),
+    ("kernel module", "syscall(175, None, 0, b'')", "EPERM"),
+    ("kernel log", "syscall(103, 3, ctypes.create_string_buffer(64), 64)", "EPERM"),
+    ("reboot", "syscall(169, 0xfee1dead, 672274793, 0x89abcdef, None)", "EPERM"),
+    ("ports of the machine", "syscall(172, 3)", "EPERM"),
+    ("new namespaces by clone3", "syscall(435, ctypes.create_string_buffer(88), 88)", "ENOSYS"),
+    ("set up io_uring's ring", "syscall(427, 0, 0, None, 0)", "ENOSYS"),
+    ("host name", "call('sethostname', b'x', 1)", "EPERM"),
+    ("priority of the out-of-memory killer",
+     "os.write(os.open('/proc/self/oom_score_adj', os.O_WRONLY), b'-900')", "EACCES"),
     ("device node", "os.mknod('/workspace/disk', 0o60600, os.makedev(7, 0))", "EPERM"),
     ("chroot", "os.chroot('/workspace')", "EPERM"),
     ("become root", "os.setuid(0)", "EPERM"),
@@ -200,6 +232,43 @@ def test_orphans_are_reaped(acme_box):
     wait_for(lambda: processes(acme_box) < 8)
 
 
+def test_two_hundred_orphans_at_once_stay_within_the_limit_and_end_with_the_agent(
+    node, tiny, acme_box
+):
+    """R13: they belong to its group of processes, so a stop ends them all."""
+    network = network_of(INSTALLATION, POOL, ACME)
+    with box(node, tiny, network, host=3, memory_mb=1024) as made:
+        assert made.python(LASTING_ORPHANS).code == 0
+        assert processes(made) > 200
+        group = pids_of(made)
+        assert made.python("import os; [os.fork() for _ in range(9)]").code != 0  # the limit holds
+
+        node.engine.ensure_stopped(made.name, 2)
+
+        wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in group), 10)
+        assert not node.engine.inspect(made.name).up
+    assert acme_box.run("true").code == 0
+
+
+LASTING_ORPHANS = """
+import os, signal, time
+for _ in range(200):
+    if not os.fork():
+        if not os.fork():
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            os.setsid()
+            time.sleep(300)
+        os._exit(0)
+    os.wait()
+"""
+
+
+def pids_of(box) -> list[int]:
+    """On the host."""
+    shown = box.backend.engine._api.top(box.name, ps_args="-eo pid")
+    return [int(row[0]) for row in shown["Processes"]]
+
+
 def processes(box) -> int:
     return len(box.run("ps", "ax").said.splitlines())
 
@@ -221,6 +290,38 @@ def test_a_memory_hog_dies_alone(node, tiny, acme_box):
         assert hog.run("cat", "/workspace/boots").said.splitlines() == ["boot", "boot"]
     assert acme_box.run("true").code == 0
     assert time.monotonic() - began < 60
+
+
+WORST = """
+import os, threading
+def spin():
+    while True:
+        os.write(2, b"x" * 65536)
+for _ in range(3):
+    threading.Thread(target=spin, daemon=True).start()
+kept = []
+for _ in range(400):
+    if not os.fork():
+        while True:
+            kept.append(os.urandom(4096))
+"""
+
+
+def test_while_one_does_its_worst_its_neighbour_answers(node, tiny, acme_box, record_property):
+    """Processes, memory, processor and log at once. Measured, and every answer is right."""
+    url = f"http://{acme_box.address}:8642/health"
+    before = acme_box.run("cat", "/workspace/boots").said
+    with box(node, tiny, network_of(INSTALLATION, POOL, ACME), host=3) as hog:
+        worst = threading.Thread(target=lambda: hog.python(WORST))
+        worst.start()
+        began = time.monotonic()
+        answers = [httpx.get(url, timeout=10, trust_env=False).status_code for _ in range(100)]
+        record_property("seconds_for_100_answers", time.monotonic() - began)
+        node.engine.ensure_removed(hog.name)
+        worst.join()
+
+    assert answers == [200] * 100
+    assert acme_box.run("cat", "/workspace/boots").said == before
 
 
 def test_temporary_files_are_bounded(acme_box):

@@ -6,15 +6,12 @@ import json
 import re
 import secrets
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from django.test import override_settings
 
 from controlplane.agents import actions
 from controlplane.keys.actions import add_key
-from controlplane.keys.vault.openbao import OpenBaoVault
 from provisioner import names
 from provisioner.reconcile import load, reconcile
 from tests.engine.conftest import NODE_SETTINGS, wait_for
@@ -23,26 +20,6 @@ from tests.engine.searching import in_files, in_image, in_processes, in_text, sh
 from tests.engine.talk import say
 
 CODEWORD = "heron-4711"
-
-
-def vault_as(role: str, services) -> OpenBaoVault:
-    with override_settings(
-        VAULT_ADDR=services["VAULT_ADDR"],
-        VAULT_MOUNT=services["VAULT_MOUNT"],
-        VAULT_ROLE_ID=services[f"VAULT_{role}_ROLE_ID"],
-        VAULT_SECRET_ID=services[f"VAULT_{role}_SECRET_ID"],
-    ):
-        made = OpenBaoVault()
-        made._sign_in()
-    return made
-
-
-@pytest.fixture
-def keyed(backend, services, monkeypatch):
-    """The node with the real vault and the provisioner's role; the control plane with the web's."""
-    web = vault_as("WEB", services)
-    monkeypatch.setattr("controlplane.keys.actions.get_vault", lambda: web)
-    return replace(backend, vault=vault_as("PROVISIONER", services))
 
 
 def test_a_key_and_a_token_are_in_memory_alone(

@@ -30,7 +30,7 @@ def fast(backend, monkeypatch):
     for name, seconds in {"SWEEP": 0.3, "ASK": 1.0, "BEAT": 1.0, "COMPARE": 2.0}.items():
         monkeypatch.setattr(node, name, seconds)
     # The resolver of the test's own `backend` holds the port.
-    monkeypatch.setattr(resolver, "serving", lambda backend: contextlib.nullcontext())
+    monkeypatch.setattr(resolver, "serving", lambda *parts: contextlib.nullcontext())
 
 
 def process(backend, stop):
@@ -167,7 +167,7 @@ def test_keys_that_somebody_unmounted_are_brought_again(run, agent):
     """The container still has them; the gateway would not."""
     unmount(run.keys.root / agent.pk)
 
-    wait_for(lambda: run.keys.token(agent.pk) is not None, SOON)
+    wait_for(lambda: run.keys.find(agent.pk) is not None, SOON)
     becomes(agent, "running")
 
 

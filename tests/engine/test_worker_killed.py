@@ -97,7 +97,9 @@ def left_over(agent: Agent, backend) -> dict[str, object]:
         "mounts": [p.name for p in mounts_below(backend.workspaces.points)],
         "keys": [path.name for path in backend.keys.root.glob("*")],
         "keys mounted": [p.name for p in mounts_below(backend.keys.root)],
-        "disks": sorted(path.name for path in pool.iterdir()),
+        "disks": sorted(
+            path.name for path in pool.rglob("*") if path.is_file() and path.suffix != ".lock"
+        ),
         "rows": (Address.objects.count(), Block.objects.count()),
         "open": agent.pk in open_agents(),
         "lease": (load(agent.pk).lease_owner, load(agent.pk).lease_until),

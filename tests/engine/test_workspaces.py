@@ -8,7 +8,8 @@ import pytest
 
 from controlplane import ids
 from provisioner import names
-from provisioner.workspaces import loop
+from provisioner.secrets import Delivery
+from provisioner.workspaces import files, loop
 from provisioner.workspaces.base import PoolFull, WorkspaceForeign, WorkspaceLost, WorkspaceTrouble
 from provisioner.workspaces.loop import LoopWorkspaces
 from provisioner.workspaces.mounts import is_mounted, mounts_below, run, unmount
@@ -152,7 +153,7 @@ def test_killed_in_the_middle_of_making_one_the_next_makes_it_whole(
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(loop, "run", mkfs)
+        patch.setattr(files, "run", mkfs)
         if at >= 3:
             patch.setattr(loop.Path, "rename", rename)
         with pytest.raises(Killed):
@@ -180,7 +181,7 @@ def test_a_full_pool_says_so_and_old_disks_still_mount(workspaces, agent, monkey
     other = ids.agent_id()
     workspaces.ensure(agent, 1, made=False)
     workspaces.release(agent)
-    monkeypatch.setattr(loop, "RESERVE", 2**60)
+    monkeypatch.setattr(files, "RESERVE", 2**60)
 
     with pytest.raises(PoolFull, match="An operator must make room"):
         workspaces.ensure(other, 1, made=False)
@@ -197,7 +198,8 @@ def test_the_pool_is_made_once_and_found_again(tmp_path, monkeypatch):
         driver.ensure("agt_a", 1, made=False)
         unmount(driver.points / "agt_a")
         unmount(driver.pool)
-        assert driver.known() == []
+        with pytest.raises(WorkspaceTrouble, match="not mounted"):
+            driver.known()
 
         driver.prepare_node()
 
@@ -350,7 +352,7 @@ def test_an_unmounted_workspace_is_not_booted_blank_and_is_found_again(node, tin
         node.engine.nudge(made.name)
         wait_for(lambda: '"keys_missing"' in node.engine.log_tail(made.name, 1)[0].text)
 
-        node.keys.deliver(made.agent_id, {"gateway": "0" * 32})
+        node.keys.deliver(made.agent_id, Delivery("0" * 32))
         node.engine.nudge(made.name)
         until_up(made, boots=3)
         assert made.run("cat", "/workspace/file").said.strip() == "kept"

@@ -13,6 +13,11 @@ READ = [
     "/acme/agents/heron",
     "/acme/agents/heron/chat",
     "/acme/agents/heron/logs",
+    "/acme/agents/heron/snapshots",
+    "/acme/agents/heron/exports",
+    "/acme/agents/heron/checkpoints",
+    "/acme/agents/heron/credentials",
+    "/acme/agents/heron/releases",
     "/acme/keys",
 ]
 STREAMS = [
@@ -21,7 +26,15 @@ STREAMS = [
     "/acme/agents/heron/logs/follow",
     "/acme/agents/heron/logs/download",
 ]
-WRITE = ["/acme/agents/new", "/acme/agents/heron/settings", "/acme/keys/add"]
+WRITE = [
+    "/acme/agents/new",
+    "/acme/agents/heron/settings",
+    "/acme/agents/heron/snapshots/take",
+    "/acme/agents/heron/snapshots/plan",
+    "/acme/agents/heron/releases/1/back",
+    "/acme/agents/heron/exports/new",
+    "/acme/keys/add",
+]
 CHANGES = [
     "/acme/agents/new",
     "/acme/agents/heron/start",
@@ -31,6 +44,12 @@ CHANGES = [
     "/acme/agents/heron/settings",
     "/acme/agents/heron/delete",
     "/acme/agents/heron/chat",
+    "/acme/agents/heron/credentials",
+    "/acme/agents/heron/snapshots/take",
+    "/acme/agents/heron/snapshots/plan",
+    "/acme/agents/heron/releases/upgrade",
+    "/acme/agents/heron/releases/1/back",
+    "/acme/agents/heron/exports/new",
     "/acme/keys/add",
 ]
 

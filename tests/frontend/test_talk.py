@@ -154,6 +154,32 @@ def test_no_answer_is_said_and_the_stream_ends(
     assert "event: done" not in events
 
 
+REFUSED = {"type": "failed", "code": "model_key_refused", "message": "HTTP 401."}
+
+
+def test_a_refused_key_leads_to_the_keys(alice: User, agent: Agent, gateway: Any) -> None:
+    gateway.says["stream"] = [REFUSED]
+
+    assert 'href="/acme/keys"' in heard(alice, CHAT, {"text": "Where?"})
+
+
+def test_without_a_script_a_refused_key_leads_to_the_keys(
+    alice_web: Client, agent: Agent, gateway: Any
+) -> None:
+    gateway.says |= {"conversations": {"conversations": []}, "messages": history()}
+    gateway.says["stream"] = [REFUSED]
+
+    page = alice_web.post(CHAT, {"text": "Where?"}).content.decode()
+
+    assert 'href="/acme/keys">' in page.split("<b>No answer: HTTP 401.")[1].split("</div>")[0]
+
+
+def test_another_failure_leads_nowhere(alice: User, agent: Agent, gateway: Any) -> None:
+    gateway.says["stream"] = [REFUSED | {"code": "turn_failed"}]
+
+    assert "/acme/keys" not in heard(alice, CHAT, {"text": "Where?"})
+
+
 def test_without_a_script_the_answer_is_waited_for(
     alice_web: Client, agent: Agent, gateway: Any
 ) -> None:

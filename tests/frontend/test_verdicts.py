@@ -6,12 +6,13 @@ import pytest
 from django.http import HttpRequest
 from django.test import Client, RequestFactory
 
+from controlplane.agents.conditions import set_condition
 from controlplane.agents.lifecycle import Goal, Status
 from controlplane.agents.models import Agent
 from controlplane.agents.timeline import tell
 from controlplane.tenants.access import Access
 from frontend.templatetags.nouns import condition_title
-from frontend.verdicts import TITLES, status_of, verdict_of
+from frontend.verdicts import TITLES, needs, status_of, verdict_of
 from frontend.views.overview import AgentParts
 from provisioner import conditions
 
@@ -57,6 +58,60 @@ def test_out_of_memory_offers_the_next_size(agent: Agent) -> None:
     agent.status, agent.reason, agent.observed_generation = "crash_looping", "out_of_memory", 1
 
     assert buttons(agent) == ["Resize to Medium and start", "Try again as it is"]
+
+
+@pytest.mark.parametrize("status", ["crash_looping", "failed"])
+def test_a_full_disk_is_mended_in_the_settings(agent: Agent, status: str) -> None:
+    agent.status, agent.observed_generation, agent.disk_level = status, 1, "full"
+
+    assert buttons(agent) == ["Open settings", "Try again as it is", "See the log"]
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "labels"),
+    [
+        ("waiting", "key_gone", ["Open settings", "Open keys"]),
+        ("failed", "settings_unfit", ["Open settings", "See the log"]),
+        ("failed", "isolation_missing", ["Open settings"]),
+        ("starting", "set_up_failed", ["Cancel", "See the log"]),
+        ("waiting", "vault_sealed", []),
+    ],
+)
+def test_a_reason_offers_what_mends_it(
+    agent: Agent, status: str, reason: str, labels: list[str]
+) -> None:
+    agent.status, agent.reason, agent.observed_generation = status, reason, 1
+
+    assert buttons(agent) == labels
+
+
+def test_a_link_leads_to_the_page_that_mends_it(alice_web: Client, agent: Agent) -> None:
+    Agent.objects.update(status="waiting", reason="key_gone", **SEEN)
+
+    page = alice_web.get("/acme/agents/heron").content.decode()
+
+    verdict = page.split('id="verdict"')[1].split("</section>")[0]
+    assert 'class="btn btn-primary" href="/acme/agents/heron/settings"' in verdict
+    assert 'href="/acme/keys"' in verdict
+
+
+def test_who_waits_for_its_turn_is_queued_and_says_why(agent: Agent) -> None:
+    agent.status, agent.reason, agent.observed_generation = "waiting", "boot_queue", 1
+    agent.message = "Other agents are starting on its node just now."
+
+    verdict = verdict_of(agent, may_write=True)
+
+    assert (verdict.look.word, verdict.why) == ("Queued", agent.message)
+    assert not needs(agent)
+
+
+def test_who_waits_for_a_key_waits_for_somebody(alice_web: Client, agent: Agent) -> None:
+    Agent.objects.update(status="waiting", reason="key_gone", **SEEN)
+
+    page = alice_web.get("/acme/agents").content.decode()
+
+    assert "One waits for a decision." in page
+    assert "Open settings" in page
 
 
 def test_the_largest_size_offers_to_try_again(agent: Agent) -> None:
@@ -135,3 +190,14 @@ def _request(rf: RequestFactory, access: Access) -> HttpRequest:
     request = rf.get("/")
     request.user = access.user
     return request
+
+
+def test_a_row_that_is_older_than_what_is_there_is_told_until_it_is_settled(alice_web, agent):
+    said = "Its container has release 5, <which> the database does not know."
+    set_condition(agent, "RowIsCurrent", status=False, reason="release_unknown", message=said)
+    shown = alice_web.get("/acme/agents/heron").content.decode()
+    assert "does not fit what is written down.</b> Its container has release 5, &lt;which" in shown
+
+    set_condition(agent, "RowIsCurrent", status=True, reason="as_written", message="")
+    shown = alice_web.get("/acme/agents/heron").content.decode()
+    assert "does not fit what is written down" not in shown

@@ -4,9 +4,10 @@ import pytest
 
 from controlplane.agents.actions import create_agent
 from controlplane.agents.models import Agent
-from provisioner import names
+from provisioner import memory, names
 from provisioner.backend import Backend, fake_backend
 from provisioner.engines.fake import FakeEngine
+from provisioner.models import Node
 from provisioner.reconcile import load, reconcile
 
 
@@ -47,3 +48,14 @@ def running(agent: Agent, go) -> Agent:
 @pytest.fixture
 def container(agent: Agent) -> str:
     return names.container(agent.pk)
+
+
+@pytest.fixture
+def restored(settings, tmp_path):
+    """The node has noticed that its database went back."""
+    settings.ROOST_STATE_DIR = tmp_path
+    memory.compare()
+    memory.compare()
+    Node.objects.update(serial=1)
+    assert memory.compare()
+    return Node.objects.get()

@@ -2,11 +2,11 @@
 
 import json
 import string
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
-import docker
 import pytest
+from docker.errors import NotFound
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,29 +14,21 @@ from controlplane.agents.models import Agent, Release
 from controlplane.agents.rules import MODEL
 from controlplane.agents.sizes import DISK_GIB, SIZES
 from controlplane.keys.models import Key, Provider
-from provisioner.engines.docker_spec import container_arguments, helper_arguments, seccomp
+from provisioner.engines.base import Apart, NetworkSpec
+from provisioner.engines.docker import DockerEngine
+from provisioner.engines.docker_spec import (
+    apart_arguments,
+    helper_arguments,
+    network_arguments,
+    seccomp,
+)
 from provisioner.spec import Place, container_spec
 from provisioner.workspaces.base import Mounted
 from runtimes.catalog import CATALOG
+from tests.provisioner.sending import Recorder, assert_inside, sent
 
-GOLDEN = Path(__file__).parent / "golden" / "container.json"
+GOLDEN = Path(__file__).parent / "golden"
 SECRET = "sk-never-in-a-container-spec"
-
-
-class Recorder(docker.APIClient):
-    """The SDK itself, but what it would send is kept instead."""
-
-    def __init__(self) -> None:
-        super().__init__(base_url="unix:///nowhere", version="1.41")
-
-    def create_container_from_config(self, config, name=None, platform=None):
-        self.sent = json.loads(json.dumps({"name": name, **config}))
-
-
-def sent(spec, cores: int = 4) -> dict:
-    with Recorder() as api:
-        api.create_container(**container_arguments(api, spec, cores))
-        return api.sent
 
 
 def spec_of(agent=None, release=None, place=None):
@@ -49,10 +41,13 @@ def spec_of(agent=None, release=None, place=None):
         number=3, image="roost/hermes:1-abc", key=key, provider="openai", model="gpt-5.5",
         base_url="", memory_mb=512, cpu_millis=1000, disk_gib=5, egress="open",
     )  # fmt: skip
+    release.agent = agent
     place = place or Place(
         installation="golden",
-        workspace=Mounted(Path("/state/ws/agt/data"), Path("/state/ws/agt/id"), "loop"),
-        keys_dir="/state/keys/agt",
+        workspace=Mounted(
+            Path(f"/state/ws/{agent.pk}/data"), Path(f"/state/ws/{agent.pk}/id"), "loop"
+        ),
+        keys_dir=f"/state/keys/{agent.pk}",
         network="roost-golden-00000",
         address="10.213.0.2",
         dns=("10.213.255.1",),
@@ -67,7 +62,16 @@ def test_the_container_is_the_golden_one():
     assert options[1] == f"seccomp={seccomp()}"
     options[1] = "seccomp=<seccomp.json>"
 
-    assert found == json.loads(GOLDEN.read_text())
+    assert found == json.loads((GOLDEN / "container.json").read_text())
+
+
+def test_the_network_is_the_golden_one():
+    spec = NetworkSpec(
+        "roost-golden-00000", "ag0000-00000", "10.213.0.0/28", "10.213.0.1", {"roost.x": "y"}
+    )
+
+    found = json.loads(json.dumps(network_arguments(spec)))
+    assert found == json.loads((GOLDEN / "network.json").read_text())
 
 
 names = st.text("abcdefghijkmnpqrstuvwxyz23456789", min_size=16, max_size=16)
@@ -82,7 +86,10 @@ releases = st.builds(
     memory_mb=st.sampled_from([size.memory_mb for size in SIZES.values()]),
     cpu_millis=st.sampled_from([size.cpu_millis for size in SIZES.values()]),
     disk_gib=st.sampled_from(DISK_GIB),
-    egress=st.sampled_from(["open", "none"]),
+    egress=st.sampled_from(["open", "list", "none"]),
+    egress_hosts=st.lists(printable, max_size=3),
+    isolation=st.sampled_from(["default", "gvisor"]),
+    background=st.booleans(),
 )
 agents = st.builds(
     Agent,
@@ -91,44 +98,17 @@ agents = st.builds(
     name=st.from_regex(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", fullmatch=True),
     restart_serial=st.integers(0, 2**31 - 1),
 )
-ALLOWED_HOST = {
-    "AutoRemove", "Binds", "CapDrop", "Dns", "Init", "IpcMode", "LogConfig", "Memory", "MemorySwap",
-    "Mounts", "NanoCpus", "NetworkMode", "OomScoreAdj", "PidsLimit", "ReadonlyRootfs",
-    "RestartPolicy", "SecurityOpt", "ShmSize", "Tmpfs", "Ulimits",
-}  # fmt: skip
 
 
 @given(agent=agents, release=releases, cores=st.integers(1, 64))
 def test_nothing_a_customer_can_choose_widens_it(agent, release, cores):
     found = sent(spec_of(agent, release), cores)
-    host = found["HostConfig"]
-    given_keys = {name for name, value in host.items() if value not in (None, [], {}, "", 0, False)}
 
-    assert given_keys <= ALLOWED_HOST
-    assert found["User"] == "10001:10001"
-    assert (found["Entrypoint"], found["Cmd"], found["Tty"]) == (None, None, False)
-    assert (host["CapDrop"], host["ReadonlyRootfs"], host["Init"]) == (["ALL"], True, True)
-    assert host["SecurityOpt"] == ["no-new-privileges:true", f"seccomp={seccomp()}"]
-    assert (host["IpcMode"], host["RestartPolicy"]["Name"]) == ("private", "unless-stopped")
-    assert host["Memory"] == host["MemorySwap"] == release.memory_mb * 2**20
-    assert 0 < host["NanoCpus"] <= cores * 10**9
-    assert host["PidsLimit"] == CATALOG["hermes"].pids
-    assert {(m["Type"], m["Target"], m["ReadOnly"]) for m in host["Mounts"]} == {
-        ("bind", "/workspace", False), ("bind", "/roost/id", True), ("bind", "/roost/keys", True),
-    }  # fmt: skip
-    assert all(
-        option.startswith("rw,noexec,nosuid,nodev,size=") for option in host["Tmpfs"].values()
-    )
-    assert set(host["Tmpfs"]) == {"/tmp", "/run/agent"}
-    assert list(found["NetworkingConfig"]["EndpointsConfig"]) == ["roost-golden-00000"]
-    assert host["NetworkMode"] == "roost-golden-00000"
+    assert_inside(found, state="/state", images={release.image}, cores=cores)
     environment = dict(line.split("=", 1) for line in found["Env"])
-    assert set(environment) == {
-        "ROOST_AGENT", "ROOST_WORKSPACE", "ROOST_WORKSPACE_KIND", "ROOST_RELEASE", "ROOST_SETTINGS",
-    }  # fmt: skip
     settings = json.loads(environment["ROOST_SETTINGS"])
-    assert settings.pop("base_url", "") == release.base_url
-    assert settings == {"provider": release.provider, "model": release.model}
+    assert settings.get("base_url", "") == release.base_url
+    assert (settings["provider"], settings["model"]) == (release.provider, release.model)
 
 
 def test_no_secret_is_in_it():
@@ -153,6 +133,68 @@ def test_a_helper_has_no_network_and_three_capabilities():
     assert host["SecurityOpt"] == ["no-new-privileges:true"]
 
 
+def test_what_runs_apart_has_an_agents_rights_and_no_network():
+    """And it ends by itself, whoever is left to end it."""
+    agent = spec_of()
+    shared = {field.name for field in fields(Apart)} & {field.name for field in fields(agent)}
+    same = {name: getattr(agent, name) for name in shared}
+    with Recorder() as api:
+        apart = Apart(**same, argv=("hermes", "migrate"))
+        api.create_container(**apart_arguments(api, apart, 4, 600))
+
+    assert api.sent["name"] == agent.name
+    assert api.sent["Entrypoint"] == ["timeout", "--kill-after=10", "660", "hermes", "migrate"]
+    assert (api.sent["User"], api.sent["Hostname"]) == ("10001:10001", "agent")
+    found, whole = api.sent["HostConfig"], sent(agent)["HostConfig"]
+    other = {key for key in {*found, *whole} if found.get(key) != whole.get(key)}
+    assert other == {"NetworkMode", "Dns", "LogConfig", "RestartPolicy"}
+    assert (found["NetworkMode"], "RestartPolicy" in found) == ("none", False)
+    assert found["NanoCpus"] == 10**9
+
+
+def test_one_whose_starter_was_killed_goes_before_the_next():
+    class Engine(Recorder):
+        def __init__(self) -> None:
+            super().__init__()
+            self.there, self.seen = {"roost-agt_x-apart"}, []
+
+        def inspect_image(self, reference):
+            return {}
+
+        def remove_container(self, name, force, v=False):
+            self.seen.append(("removed", name))
+            if name not in self.there:
+                raise NotFound("no such container")
+            self.there.remove(name)
+
+        def create_container_from_config(self, config, name=None, platform=None):
+            assert name not in self.there
+            self.seen.append(("made", name))
+            self.there.add(name)
+            return {"Id": name}
+
+        def start(self, made):
+            return None
+
+        def inspect_container(self, made):
+            return {"State": {"Running": False, "ExitCode": 3}}
+
+        def logs(self, made, tail):
+            return b"said"
+
+    apart = Apart(
+        name="roost-agt_x-apart", image="roost/hermes:1-abc", argv=("true",), environment={},
+        binds=(), memory_mb=512, cpu_millis=500, pids=64, tmp_mb=16,
+    )  # fmt: skip
+    engine = DockerEngine()
+    with Engine() as api:
+        vars(engine).update(_api=api, _cores=4)
+        assert [engine.run_apart(apart, 5), engine.run_apart(apart, 5)] == [(3, "said")] * 2
+
+    assert api.there == set()
+    assert api.seen[:2] == [("removed", apart.name), ("made", apart.name)]
+
+
 PROFILE = json.loads(seccomp())
 
 
@@ -173,11 +215,14 @@ def test_io_uring_is_not_there(call):
     ]
 
 
-def test_every_socket_but_vsock():
-    (rule,) = rules_of("socket")
+def test_four_families_of_sockets_and_no_other():
+    """Local, IPv4, IPv6, netlink: no AF_VSOCK, AF_PACKET, AF_ALG, AF_BLUETOOTH, ..."""
+    rules = rules_of("socket")
 
-    assert rule["action"] == "SCMP_ACT_ALLOW"
-    assert rule["args"] == [{"index": 0, "value": 40, "op": "SCMP_CMP_NE"}]
+    assert {rule["action"] for rule in rules} == {"SCMP_ACT_ALLOW"}
+    assert [rule["args"] for rule in rules] == [
+        [{"index": 0, "value": family, "op": "SCMP_CMP_EQ"}] for family in (1, 2, 10, 16)
+    ]
     assert rules_of("socketcall") == []
 
 
@@ -187,10 +232,12 @@ def test_no_second_abi():
 
 @pytest.mark.parametrize(
     "call",
-    ["mount", "umount2", "ptrace_attach", "bpf", "keyctl", "add_key", "request_key", "kexec_load",
-     "init_module", "finit_module", "delete_module", "perf_event_open", "userfaultfd", "setns",
-     "unshare", "pivot_root", "swapon", "reboot", "open_by_handle_at", "quotactl", "acct",
-     "lookup_dcookie", "move_pages", "iopl", "ioperm", "fsopen", "fsmount", "move_mount"],
+    ["mount", "umount2", "bpf", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd",
+     "name_to_handle_at", "mount_setattr", "open_tree", "fanotify_init", "syslog", "settimeofday",
+     "keyctl", "add_key", "request_key", "kexec_load", "init_module", "finit_module",
+     "delete_module", "perf_event_open", "userfaultfd", "setns", "unshare", "pivot_root",
+     "swapon", "reboot", "open_by_handle_at", "quotactl", "acct", "lookup_dcookie", "move_pages",
+     "iopl", "ioperm", "fsopen", "fsmount", "move_mount"],
 )  # fmt: skip
 def test_what_only_a_host_does_is_in_no_rule(call):
     assert rules_of(call) == []

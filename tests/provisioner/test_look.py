@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils.timezone import now
 
-from provisioner.engines.base import Container
-from provisioner.look import LIGHT, count_ends, recent, spent, weigh
+from provisioner.engines.base import Container, LogLine
+from provisioner.look import LIGHT, QUIET_S, count_ends, look, recent, spent, weigh
 from provisioner.plan import CRASH_WINDOW
 
 
@@ -87,3 +87,51 @@ def test_the_budget_does_not_grow_without_end():
         crashes = recent(crashes, 1)
 
     assert len(crashes) == 50
+
+
+@pytest.fixture
+def moved(running, engine, container):
+    """An agent whose first boot of another version is past its deadline, 10 s ago."""
+    release = running.release
+    release.cause, release.number = "upgraded", 2
+    running.deadline_at = now() - timedelta(seconds=10)
+    return running
+
+
+def said(engine, container, seconds_ago):
+    at = (now() - timedelta(seconds=seconds_ago)).isoformat().replace("+00:00", "000Z")
+    engine.said[container] = [LogLine(at, "migrating")]
+
+
+@pytest.mark.django_db
+def test_a_migration_that_speaks_is_given_more_time(moved, backend, engine, container):
+    """R14"""
+    said(engine, container, seconds_ago=5)
+
+    assert not look(backend, moved).seen.overdue
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda agent: setattr(agent.release, "cause", "changed"),
+        lambda agent: setattr(agent, "observed_release", 2),  # it ran already
+        lambda agent: setattr(agent, "deadline_at", now() - timedelta(hours=1)),
+    ],
+    ids=["no-move", "not-the-first-boot", "far-too-long"],
+)
+def test_others_are_not(moved, backend, engine, container, change):
+    said(engine, container, seconds_ago=5)
+    change(moved)
+
+    assert look(backend, moved).seen.overdue
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("ago", [QUIET_S + 5, None])
+def test_one_that_is_silent_is_not(moved, backend, engine, container, ago):
+    if ago is not None:
+        said(engine, container, ago)
+
+    assert look(backend, moved).seen.overdue

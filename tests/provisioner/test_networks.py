@@ -126,3 +126,19 @@ def test_the_service_address_lies_in_no_block(settings):
 
     assert last.subnet_of(pool)
     assert int(last.broadcast_address) < int(ipaddress.ip_address(settings.ROOST_SERVICE_ADDRESS))
+
+
+def test_an_address_that_its_container_has_is_kept(acme, umbrella):
+    first, second = agents(acme, 2)
+    stranger = agents(umbrella, 1)[0]
+    placed = networks.place(first)
+    networks.free(first)
+
+    networks.keep(first, placed.address)
+    networks.keep(second, placed.address)  # taken
+    networks.keep(stranger, placed.address)  # another's block
+    networks.keep(second, "10.1.2.3")  # not of the pool
+    networks.keep(second, None)
+
+    assert networks.find(first) == placed
+    assert Address.objects.count() == 1

@@ -34,6 +34,10 @@ def wish(goal: Goal, **changes) -> Wish:
         (RUN, Seen(box("paused")), Status.STARTING, Step.START),
         (RUN, Seen(box("restarting")), Status.STARTING, Step.WAIT),
         (RUN, Seen(box("restarting", exit_code=78)), Status.STARTING, Step.NUDGE),
+        (RUN, Seen(box("restarting", exit_code=64)), Status.FAILED, Step.STOP),
+        (RUN, Seen(box("exited", exit_code=64)), Status.FAILED, Step.NONE),
+        (RUN, Seen(box(), healthy=True, set_up=False), Status.STARTING, Step.SET_UP),
+        (RUN, Seen(box(), set_up=False), Status.STARTING, Step.WAIT),
         (RUN, Seen(box(), crashes=CRASH_BUDGET), Status.CRASH_LOOPING, Step.STOP),
         (RUN, Seen(box(), status=Status.STARTING, overdue=True), Status.FAILED, Step.STOP),
         (RUN, Seen(box(), status=Status.FAILED), Status.FAILED, Step.STOP),
@@ -43,6 +47,11 @@ def wish(goal: Goal, **changes) -> Wish:
         (wish(Goal.STOPPED), Seen(box("exited"), held=True), Status.STOPPING, Step.STOP),
         (wish(Goal.STOPPED), Seen(None), Status.STOPPED, Step.NONE),
         (wish(Goal.SUSPENDED), Seen(box("exited")), Status.SUSPENDED, Step.NONE),
+        (RUN, Seen(box(), healthy=True, swap=True), Status.STARTING, Step.SWAP),
+        (RUN, Seen(None, swap=True), Status.STARTING, Step.SWAP),
+        (wish(Goal.STOPPED), Seen(box("exited"), swap=True), Status.STOPPING, Step.SWAP),
+        (wish(Goal.STOPPED), Seen(box(), swap=True), Status.STOPPING, Step.STOP),
+        (wish(Goal.DELETED), Seen(None, swap=True), Status.DELETED, Step.NONE),
         (wish(Goal.DELETED), Seen(box()), Status.DELETING, Step.REMOVE),
         (wish(Goal.DELETED), Seen(None, held=True), Status.DELETING, Step.REMOVE),
         (wish(Goal.DELETED), Seen(None), Status.DELETED, Step.NONE),
@@ -67,7 +76,7 @@ containers = st.one_of(
         st.sampled_from(["created", "running", "restarting", "paused", "exited", "dead"]),
         release=st.integers(1, 2),
         restart=st.integers(0, 1),
-        exit_code=st.sampled_from([0, 1, 78, 137]),
+        exit_code=st.sampled_from([0, 1, 64, 78, 137]),
     ),
 )
 wishes = st.builds(wish, st.sampled_from(Goal), changed=st.booleans())
@@ -81,6 +90,9 @@ sights = st.builds(
     status=st.sampled_from(Status),
     overdue=st.booleans(),
     held=st.booleans(),
+    keyed=st.booleans(),
+    swap=st.booleans(),
+    set_up=st.booleans(),
 )
 
 

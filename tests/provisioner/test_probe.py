@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from provisioner.probe import HttpProber, Target
+from provisioner import probe
+from provisioner.probe import HttpProber, Target, _speaks
 from runtimes import health
 from runtimes.catalog import CATALOG
+from tests.runtimes.fake_hermes import TOKEN, FakeHermes
 from tests.runtimes.servers import drip, serving
 
 
@@ -34,3 +36,50 @@ def test_waiting_ends_a_question_after_its_time_at_the_latest(monkeypatch, secon
 
     assert not found
     assert took < seconds + 0.4 + 0.5  # and what a busy machine takes
+
+
+@pytest.fixture
+def hermes(monkeypatch):
+    """What answers at every address."""
+    found = FakeHermes()
+    monkeypatch.setattr(probe, "capped_client", lambda most: found.client())
+    return found
+
+
+def speaks(runtime: str) -> bool | None:
+    return HttpProber().speaks(Target("agt_1", CATALOG[runtime], "10.0.0.2", TOKEN))
+
+
+def test_one_that_answers_a_message_speaks(hermes):
+    hermes.answers("ok")
+
+    assert speaks("hermes") is True
+
+
+@pytest.mark.parametrize("text", ["", "  "])
+def test_one_that_says_nothing_does_not(hermes, text):
+    hermes.answers(text)
+
+    assert speaks("hermes") is False
+
+
+def test_one_that_fails_does_not(hermes):
+    hermes.fails("API call failed after 3 retries")
+
+    assert speaks("hermes") is False
+
+
+def test_where_no_conversation_can_be_had_it_is_not_asked(hermes):
+    assert speaks("paperclip") is None
+    assert hermes.said == []
+
+
+def test_one_that_takes_too_long_does_not_answer(monkeypatch):
+    monkeypatch.setattr(probe, "SPEAKS_S", 0.3)
+
+    async def asked() -> bool | None:
+        async with serving(drip) as port:
+            found = replace(CATALOG["hermes"], port=port)
+            return await _speaks(Target("agt_1", found, "127.0.0.1", "t"))
+
+    assert asyncio.run(asked()) is False

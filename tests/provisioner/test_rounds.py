@@ -11,6 +11,7 @@ from controlplane.agents.models import Agent, Release
 from provisioner import rounds
 from provisioner.models import Node
 from provisioner.rounds import DEAF_AFTER, Rounds
+from provisioner.secrets import Delivery
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -121,7 +122,7 @@ def test_the_sweep_reads_an_index_and_not_the_table(acme, crew):
 
 def heard(agent, backend) -> None:
     """The node can talk to it: it has a token and an address."""
-    backend.keys.deliver(agent.pk, {"gateway": "0" * 32})
+    backend.keys.deliver(agent.pk, Delivery("0" * 32))
     Agent.objects.filter(pk=agent.pk).update(address="10.0.0.2")
 
 

@@ -1,6 +1,7 @@
 """What people read: the cause, what it means for them, and what to do. No jargon, no blame."""
 
 import json
+import re
 
 import pytest
 
@@ -70,6 +71,15 @@ def test_codes_of_the_boot_check_are_the_ones_it_has():
     source = Path("runtimes/base/boot.py").read_text()
 
     assert set(words.SHIM) == {code for code in words.SHIM if f'"{code}"' in source}
+
+
+def test_our_words_know_every_code_of_the_boot_check():
+    from pathlib import Path
+
+    source = Path("runtimes/base/boot.py").read_text()
+
+    used = set(re.findall(r'Refused\(\s*"(\w+)"', source)) | {"image_unfit"}
+    assert used == set(words.SHIM)
 
 
 @pytest.mark.parametrize(

@@ -26,13 +26,17 @@ class FakeHermes:
         self.said: list[tuple[str, str]] = []
 
     def client(self) -> httpx.AsyncClient:
+        return httpx.AsyncClient(transport=httpx.ASGITransport(app=self.app))
+
+    @property
+    def app(self) -> Starlette:
         routes = [
             Route("/api/sessions", self.list, methods=["GET"]),
             Route("/api/sessions", self.create, methods=["POST"]),
             Route("/api/sessions/{id}/messages", self.history),
             Route("/api/sessions/{id}/chat/stream", self.chat, methods=["POST"]),
         ]
-        return httpx.AsyncClient(transport=httpx.ASGITransport(app=Starlette(routes=routes)))
+        return Starlette(routes=routes)
 
     def answers(self, *parts: str, transcript: list[dict[str, Any]] | None = None) -> None:
         whole = "".join(parts)

@@ -94,12 +94,15 @@ class Container:
     def refused(self) -> str:
         """The code of the refusal; asserts its form and that the runtime never ran."""
         done = self.start()
-        assert (done.returncode, done.stdout) == (78, "")
+        assert done.stdout == ""
         (line,) = done.stderr.splitlines()
         refusal = json.loads(line)
         assert refusal["roost"] == "boot"
         assert refusal["message"]
-        assert not (self.at / "run" / "seen").exists() or "cannot start" in refusal["message"]
+        # What no waiting can mend ends otherwise than what the node is still to bring.
+        assert done.returncode == (64 if refusal["code"] == "settings_invalid" else 78)
+        late = refusal["code"] in {"image_unfit", "workspace_full"}  # told after the hook ran
+        assert late or not (self.at / "run" / "seen").exists()
         return str(refusal["code"])
 
 
@@ -171,10 +174,10 @@ def not_its_own_disk(container: Container) -> None:
 
 
 def not_the_agents(container: Container) -> None:
-    if os.geteuid() == 0:
-        os.chown(container.at / "workspace", 10001, 10001)
-    else:
-        (container.at / "workspace").chmod(0o500)
+    os.chown(container.at / "workspace", 10001, 10001)
+
+
+AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives things away, and mounts")
 
 
 def set_mode(mode: int) -> Callable[[Container], None]:
@@ -207,7 +210,7 @@ def set_env(name: str, value: str) -> Callable[[Container], None]:
         (set_identity({**IDENTITY, "format": 2}), "workspace_foreign"),
         (set_env("ROOST_AGENT", ""), "workspace_foreign"),
         (not_its_own_disk, "workspace_missing"),
-        (not_the_agents, "workspace_unwritable"),
+        pytest.param(not_the_agents, "workspace_unwritable", marks=AS_ROOT),
         (lambda c: (c.at / "keys" / "keys.json").unlink(), "keys_missing"),
         (lambda c: (c.at / "keys" / "keys.json").write_text("{"), "keys_missing"),
         (set_keys([]), "keys_missing"),
@@ -240,7 +243,83 @@ def test_an_identity_on_another_disk_is_a_half_mounted_workspace(
 def test_a_runtime_that_is_not_there_is_told(container: Container) -> None:
     hook = HOOK.replace("[sys.executable,", "['/opt/none/agent',")
     (container.at / "runtime.py").write_text(hook)
-    assert container.refused() == "settings_invalid"
+    assert container.refused() == "image_unfit"
+
+
+def hook_that(does: str) -> str:
+    return HOOK.replace("(run /", f"{does}; (run /").replace("import sys", "import os, sys")
+
+
+@pytest.mark.parametrize(
+    ("does", "code"),
+    [
+        ("raise ValueError('no such provider')", "settings_invalid"),
+        ("raise OSError(13, 'Permission denied', '{at}/workspace/.x/y')", "workspace_unwritable"),
+        ("raise FileExistsError(17, 'File exists', '{at}/workspace/.x')", "workspace_unwritable"),
+        ("raise OSError(28, 'No space left on device', '{at}/run/config')", "config_unwritable"),
+        ("raise OSError(28, 'No space left on device')", "config_unwritable"),
+    ],
+)
+def test_what_a_disk_did_is_not_put_on_the_settings(
+    container: Container, does: str, code: str
+) -> None:
+    hook = hook_that(does.format(at=container.at))
+    (container.at / "runtime.py").write_text(hook)
+    assert container.refused() == code
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Container]:
+    """All of it on a disk of 1 MiB, which is full."""
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", tmp_path], check=True)
+    try:
+        container = Container(tmp_path)
+        with pytest.raises(OSError, match="No space left"):
+            (tmp_path / "workspace" / "scrap").write_bytes(bytes(2 << 20))
+        yield container
+    finally:
+        subprocess.run(["umount", tmp_path], check=True)
+
+
+@AS_ROOT
+def test_a_full_disk_is_told_as_such(small: Container) -> None:
+    assert small.refused() == "workspace_full"
+
+
+@AS_ROOT
+def test_so_it_is_where_the_hook_writes_nothing(small: Container) -> None:
+    hook = HOOK.replace('(run / "seen")', '__import__("pathlib").Path("/dev/null")')
+    os.truncate(small.at / "workspace" / "scrap", 64)
+    (small.at / "runtime.py").write_text(hook)
+    with pytest.raises(OSError, match="No space left"):
+        (small.at / "workspace" / "scrap").write_bytes(bytes(2 << 20))
+    assert small.refused() == "workspace_full"
+
+
+@AS_ROOT
+def test_a_hook_may_make_room_first(small: Container) -> None:
+    scrap = small.at / "workspace" / "scrap"
+    scrap.unlink()
+    (small.at / "runtime.py").write_text(hook_that(f"os.unlink({str(scrap)!r})"))
+    with pytest.raises(OSError, match="No space left"):
+        scrap.write_bytes(bytes(2 << 20))
+    assert bytes.fromhex(small.told()["EXTRA"]) == b"yes"
+
+
+def test_the_check_for_room_leaves_nothing(container: Container) -> None:
+    container.told()
+    assert list((container.at / "workspace").iterdir()) == []
+
+
+def test_a_workspace_its_agent_closed_is_opened_again(
+    container: Container, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = container.at / "workspace"
+    workspace.chmod(0o500)
+    # Root may write anywhere; what the mode says is what counts for an agent.
+    monkeypatch.setattr(os, "access", lambda path, how: Path(path).stat().st_mode & 0o700 == 0o700)
+    boot.check_writable(boot.Place(workspace=workspace))
+    assert workspace.stat().st_mode & 0o777 == 0o700
 
 
 def test_a_refusal_does_not_quote_the_keys(container: Container) -> None:

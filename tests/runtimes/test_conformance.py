@@ -4,17 +4,23 @@ import ast
 import importlib.util
 import json
 import re
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-from runtimes import images
 from runtimes.adapter import load_adapter
 from runtimes.catalog import CATALOG, Runtime
 
-KEYS: dict[str, Any] = {"gateway": "g" * 48, "provider_key": "sk-secret-0123", "secrets": {}}
+OWN = {name: "0a" * 24 for runtime in CATALOG.values() for name in runtime.own_secrets}
+KEYS: dict[str, Any] = {
+    "gateway": "g" * 48,
+    "provider_key": "sk-secret-0123",
+    "secrets": {},
+    "own": OWN,
+}
 every_runtime = pytest.mark.parametrize("runtime", CATALOG.values(), ids=CATALOG)
 every_provider = pytest.mark.parametrize(
     ("runtime", "provider"),
@@ -24,7 +30,7 @@ every_provider = pytest.mark.parametrize(
 
 
 def folder(runtime: Runtime) -> Path:
-    return images.HERE / runtime.slug
+    return runtime.folder
 
 
 def hook(runtime: Runtime) -> ModuleType:
@@ -66,7 +72,7 @@ def test_no_key_leaves_the_run_folder_or_enters_the_environment(
     runtime: Runtime, provider: str, home: Path
 ) -> None:
     argv, extra = hook(runtime).render(settings(provider, runtime), KEYS, home / "run")
-    secrets = (KEYS["gateway"], KEYS["provider_key"])
+    secrets = (KEYS["gateway"], KEYS["provider_key"], *OWN.values())
     for file in (path for path in (home / "workspace").rglob("*") if path.is_file()):
         assert not any(secret in file.read_text() for secret in secrets)
     assert not any(secret in json.dumps([argv, extra]) for secret in secrets)
@@ -115,7 +121,7 @@ def test_the_hook_needs_nothing_but_the_standard_library(runtime: Runtime) -> No
             else []
         )
     }
-    assert imported <= {"json", "os", "pathlib", "re", "typing"}
+    assert imported <= sys.stdlib_module_names
 
 
 @every_runtime
@@ -143,3 +149,12 @@ def test_state_lies_in_the_workspace(runtime: Runtime) -> None:
 @every_runtime
 def test_a_page_tells_about_it(runtime: Runtime) -> None:
     assert runtime.title in (folder(runtime) / "README.md").read_text()
+
+
+@every_runtime
+def test_what_it_takes_over_is_another_of_the_catalogue(runtime: Runtime) -> None:
+    for slug, way in runtime.migrations.items():
+        assert slug in set(CATALOG) - {runtime.slug}
+        assert f"/workspace/{way.state}" in CATALOG[slug].state_paths
+        assert way.folder in " ".join([*way.command, *way.environment.values()])
+        assert not {"--migrate-secrets", "--include-secrets"} & set(way.command)

@@ -6,7 +6,9 @@ import httpx
 import pytest
 
 from runtimes.adapter import (
+    CHECK,
     ChatEvent,
+    Checker,
     Completed,
     Conversation,
     ConversationNotFound,
@@ -94,6 +96,32 @@ async def test_an_answer_that_speaks_of_an_error_is_an_answer() -> None:
     hermes = FakeHermes()
     hermes.answers("HTTP 401: means unauthorised")
     assert isinstance((await say(hermes))[-1], Completed)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("The codeword is ghp_abcdefghij0123456789", "The codeword is ghp_ab...6789"),
+        ("sk-ant-api03-abcdefghijklmnopqrstuvwxyz", "sk-ant...wxyz"),
+        ("password: hunter2 PASSWORD=hunter2 ", "password: *** PASSWORD=***"),
+        ("-----BEGIN PRIVATE KEY-----\nMII\n-----END", "[REDACTED PRIVATE KEY]"),
+        ("call +14155552671 ... now", "call +141****2671 ... now"),
+    ],
+)
+async def test_an_answer_hermes_blacks_out_for_its_own_history_is_an_answer(
+    text: str, kept: str
+) -> None:
+    hermes = FakeHermes()
+    hermes.answers(text, transcript=[{"role": "assistant", "content": kept}])
+    assert await say(hermes) == [Delta(text), Completed("main", text)]
+
+
+@pytest.mark.parametrize("earlier", ["...", "***", "Let me see...", "HTTP 429 ... fine", "a***a"])
+async def test_an_earlier_answer_is_not_taken_for_the_error_after_it(earlier: str) -> None:
+    hermes = FakeHermes()
+    text = "API call failed after 3 retries: HTTP 429: slow down"
+    hermes.answers(text, transcript=[{"role": "assistant", "content": earlier}])
+    assert (await say(hermes))[-1] == Failed("model_rate_limited", text)
 
 
 async def test_an_error_event_is_a_failure() -> None:
@@ -190,3 +218,16 @@ async def test_a_runtime_that_does_not_answer_is_unreachable(problem: httpx.HTTP
 
 def test_an_endpoint_does_not_show_its_token() -> None:
     assert TOKEN not in repr(ENDPOINT)
+
+
+async def test_a_check_has_a_conversation_of_its_own_and_is_made_once() -> None:
+    hermes = FakeHermes()
+    hermes.answers("ok")
+    for _ in range(2):
+        async with hermes.client() as client:
+            events = [event async for event in adapter.check(client, ENDPOINT, "there?")]
+    assert isinstance(events[-1], Completed)
+    assert events[-1].text == "ok"
+    assert hermes.said == [(CHECK, "there?")] * 2
+    assert list(hermes.sessions) == [CHECK]
+    assert isinstance(adapter, Checker)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from runtimes.hermes.boot import config, pinned, render
+from runtimes.hermes.web import USERNAME
 
 GATEWAY, KEY = "g" * 48, "sk-ant-0123"
 KEYS: dict[str, Any] = {"gateway": GATEWAY, "provider_key": KEY, "secrets": {}}
@@ -65,6 +66,19 @@ def test_the_platform_keeps_what_it_needs_from_the_workspaces_own_env() -> None:
     assert values["HERMES_GATEWAY_MAX_STARTS"] == "0"
 
 
+def test_the_dashboard_has_the_agents_own_password_and_shows_the_workspace() -> None:
+    told = {**settings("openai"), "web_origin": "http://agt-1.localhost:8702"}
+    values = pinned(told, {**KEYS, "own": {"dashboard": "d" * 48}})
+    assert values["HERMES_DASHBOARD_BASIC_AUTH_USERNAME"] == USERNAME
+    assert values["HERMES_DASHBOARD_BASIC_AUTH_PASSWORD"] == "d" * 48
+    assert values["HERMES_DASHBOARD_FILES_ROOT"] == "/workspace"
+    assert values["HERMES_DASHBOARD_PUBLIC_URL"] == "http://agt-1.localhost:8702"
+
+
+def test_without_that_password_nobody_can_sign_in() -> None:
+    assert not [name for name in pinned(settings("openai"), KEYS) if "BASIC_AUTH" in name]
+
+
 def test_nothing_waits_for_a_person_or_a_download() -> None:
     found = config(settings("openai"), KEYS)
     assert found["approvals"] == {"mode": "off"}
@@ -95,3 +109,20 @@ def test_both_files_are_written_and_the_folders_hermes_wants(
     assert json.loads((managed / "config.yaml").read_text())["model"]["base_url"] == URL
     assert f"API_SERVER_KEY='{GATEWAY}'\n" in (managed / ".env").read_text()
     assert sorted(path.name for path in home.iterdir()) == ["cron", "logs", "memories", "sessions"]
+
+
+def test_what_lies_in_the_place_of_a_folder_is_put_aside_and_a_closed_one_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "workspace" / ".hermes"
+    monkeypatch.setenv("HERMES_HOME", str(home))
+    home.mkdir(parents=True)
+    (home / "cron").write_text("mine")
+    (home / "logs").symlink_to("nowhere")
+    (home / "memories").mkdir(mode=0o500)
+    # Root may write anywhere; what the mode says is what counts for an agent.
+    monkeypatch.setattr("os.access", lambda path, how: Path(path).stat().st_mode & 0o700 == 0o700)
+    render(settings("custom", URL), KEYS, tmp_path)
+    assert all((home / name).is_dir() for name in ("cron", "logs", "memories", "sessions"))
+    assert (home / "cron.aside").read_text() == "mine"
+    assert (home / "memories").stat().st_mode & 0o777 == 0o700

@@ -3,11 +3,12 @@
 import io
 import tarfile
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from runtimes import images
-from runtimes.catalog import CATALOG
+from runtimes.catalog import CATALOG, Runtime
 from runtimes.images import Fetch, File, Image
 
 DEBIAN = "roost/debian:bookworm-000000000000"
@@ -71,10 +72,37 @@ def test_a_build_without_network_is_told_nothing_of_it() -> None:
 
 def test_the_context_holds_every_file_the_dockerfile_copies() -> None:
     for image in images.images(DEBIAN):
-        names = {file.name for file in image.context}
+        files = [Path(file.name) for file in image.context]
+        names = {str(part) for file in files for part in (file, *file.parents)}
         copies = [line for line in image.dockerfile.splitlines() if line.startswith("COPY ")]
         wanted = [line.split()[1:-1] for line in copies if "--from" not in line]
         assert {name for line in wanted for name in line} <= names
+
+
+@pytest.mark.parametrize("runtime", CATALOG.values(), ids=CATALOG)
+def test_every_image_has_the_module_and_the_command_for_checkpoints(runtime: Runtime) -> None:
+    image = images.runtime_image(runtime, "roost/base:1")
+    final = image.dockerfile.rpartition("FROM ")[2].splitlines()
+    files = {file.name: file.mode for file in image.files}
+
+    assert "COPY roost_state.py /usr/lib/python3/dist-packages/roost_state.py" in final
+    assert "COPY roost_state.py /usr/local/bin/roost-state" in final
+    assert final[-1].startswith("COPY roost_state.py")
+    assert files["roost_state.py"] == 0o755
+
+
+@pytest.mark.parametrize("runtime", CATALOG.values(), ids=CATALOG)
+def test_an_own_python_of_an_image_has_the_module_too(runtime: Runtime) -> None:
+    """Where it stands first in PATH, it is the `python3` that the agent's programs run with."""
+    image = images.runtime_image(runtime, "roost/base:1")
+    ours = f"/opt/{runtime.slug}/lib/python3.11/site-packages/roost_state.py"
+    has_own = f"python3 -m venv /opt/{runtime.slug}\n" in image.dockerfile.replace(" \\", "")
+
+    assert (f"COPY roost_state.py {ours}" in image.dockerfile) == has_own
+
+
+def test_the_base_stays_as_it_is_when_checkpoints_change() -> None:
+    assert "roost_state.py" not in [file.name for file in images.base_image(DEBIAN).files]
 
 
 def test_the_context_as_a_tar_is_the_same_every_time() -> None:

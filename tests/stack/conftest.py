@@ -1,121 +1,20 @@
 """A second whole installation beside any other: `make up`'s own program, other ports and names."""
 
-import json
 import os
-import signal
-import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from provisioner import names
+from provisioner.engines.docker import DockerEngine
+from tests.stack.fleet import Fleet
+from tests.stack.stack import ROOT, Stack
+
 PORT = "8760"
-MODULE = [sys.executable, "-m", "deploy.local"]
-
-
-@dataclass
-class Stack:
-    state: Path
-    environment: dict[str, str]
-
-    def command(self, *words: str) -> str:
-        done = subprocess.run(
-            [*MODULE, *words],
-            cwd=ROOT,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            timeout=600,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-        return done.stdout
-
-    @property
-    def facts(self) -> dict[str, str]:
-        facts: dict[str, str] = json.loads((self.state / "local.json").read_text())
-        return facts
-
-    def pid(self, program: str) -> int:
-        """Of one program, from the supervisor's own list."""
-        config = str(self.state / "supervisord.conf")
-        argv = [sys.executable, "-m", "supervisor.supervisorctl", "-c", config, "pid", program]
-        return int(subprocess.run(argv, capture_output=True, text=True, check=True).stdout)
-
-    def kill(self, *programs: str) -> None:
-        for pid in [self.pid(program) for program in programs]:
-            os.kill(pid, signal.SIGKILL)
-
-    def control(self, verb: str, *programs: str) -> None:
-        config = str(self.state / "supervisord.conf")
-        argv = [sys.executable, "-m", "supervisor.supervisorctl", "-c", config, verb, *programs]
-        subprocess.run(argv, capture_output=True, check=True)
-
-    def api(self, method: str, path: str, **options: Any) -> httpx.Response:
-        facts = self.facts
-        return httpx.request(
-            method,
-            f"{facts['url']}/api/v1/orgs/{facts['org']}{path}",
-            headers={"Authorization": f"Bearer {facts['token']}"},
-            timeout=120,
-            trust_env=False,
-            **options,
-        )
-
-    def agent(self, agent_id: str | None = None) -> dict[str, Any]:
-        found: dict[str, Any] = self.api("GET", f"/agents/{agent_id or self.facts['agent']}").json()
-        return found
-
-    def say(self, text: str, agent_id: str | None = None) -> str:
-        """Tried again while a part is still coming back, as the answer's own words advise."""
-        path = f"/agents/{agent_id or self.facts['agent']}/messages"
-        for _ in range(120):
-            answer = self.api("POST", path, json={"text": text})
-            if answer.status_code not in {409, 502, 503}:
-                break
-            time.sleep(0.5)
-        assert answer.status_code == 200, answer.text
-        return str(answer.json()["text"])
-
-    def wait(self, check: Callable[[], bool], seconds: float = 90) -> None:
-        end = time.monotonic() + seconds
-        while True:
-            try:
-                if check():
-                    return
-            except (httpx.HTTPError, KeyError, ValueError):
-                pass  # the web process is coming back
-            assert time.monotonic() < end, self.story()
-            time.sleep(0.2)
-
-    def wait_running(self, agent_id: str | None = None) -> None:
-        self.wait(lambda: self.agent(agent_id)["status"] == "running")
-
-    def story(self) -> str:
-        """What is known of the demo agent and of our processes, for a failed test."""
-        try:
-            told = f"{self.agent()}\n{self.api('GET', self.events).json()}"
-        except httpx.HTTPError as error:
-            told = f"the API does not answer: {error}"
-        return f"{told}\n{self.logs()}"
-
-    @property
-    def events(self) -> str:
-        return f"/agents/{self.facts['agent']}/events?limit=8"
-
-    def logs(self) -> str:
-        return "\n".join(
-            f"--- {path.name}\n{path.read_text(errors='replace')[-1500:]}"
-            for path in sorted((self.state / "log").glob("*.log"))
-            if path.stem in {"web", "worker", "node", "gateway"}
-        )
+INSTALLATION = "stack"
+RESTART_ENGINE = f"{sys.executable} {ROOT / 'tests/stack/restart_engine.py'}"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -125,6 +24,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.stack)
 
 
+def remove_leftovers() -> None:
+    """What an earlier run that was cut off left in the engine: its state directory is gone."""
+    engine, mine = DockerEngine(), names.mine(INSTALLATION)
+    for container in engine.containers(mine):
+        engine.ensure_removed(container.name)
+    for network in engine.networks(mine):
+        engine.ensure_network_removed(network)
+
+
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     state = Path(tmp_path_factory.mktemp("stack"))
@@ -132,14 +40,21 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         **{name: value for name, value in os.environ.items() if not name.startswith("ROOST_")},
         "ROOST_STATE_DIR": str(state),
         "ROOST_PORT": PORT,
-        "ROOST_INSTALLATION": "stack",
+        "ROOST_INSTALLATION": INSTALLATION,
         "ROOST_NETWORK_POOL": "10.215.0.0/16",
+        "ROOST_DRILL_ENGINE_COMMAND": RESTART_ENGINE,
     }
     environment.pop("DJANGO_SETTINGS_MODULE", None)
     environment.pop("DATABASE_URL", None)
+    remove_leftovers()
     installation = Stack(state, environment)
     try:
         installation.command("up")
         yield installation
     finally:
         installation.command("clean", "--yes")
+
+
+@pytest.fixture(scope="session")
+def fleet(stack: Stack) -> Fleet:
+    return Fleet(stack)

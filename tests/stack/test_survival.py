@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from tests.stack.conftest import Stack
+from tests.stack.stack import Stack
 
 CODEWORD = "heron-4711"
 

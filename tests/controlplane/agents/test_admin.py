@@ -9,8 +9,10 @@ from django.utils.timezone import now
 
 from controlplane.agents.models import Agent
 from controlplane.audit.models import AuditEvent
+from controlplane.scans.models import OperatorReport, ScanKey
 from controlplane.tenants.models import User
-from provisioner.models import Block, Node
+from controlplane.upgrades.models import Halt
+from provisioner.models import Block, Node, ReapPlan, Stray
 from tests.controlplane.conftest import VALUE
 from tests.controlplane.looking import everything
 
@@ -31,10 +33,16 @@ def operator(db) -> Client:
 
 
 @pytest.fixture
-def rows(agent, key, as_alice, alice_api):
+def rows(
+    agent, key, secret, scan, restore, drill, trial, upgrade, export, upload, as_alice, alice_api
+):
     """At least one row of everything."""
     node = Node.objects.create(name="node-1", heartbeat_at=now())
+    OperatorReport.objects.create(pk=scan.pk, agent=agent.pk, findings=1, report={"findings": []})
+    ScanKey.objects.create(pk="0123456789abcdef", public_key="AAAA")
     Block.objects.create(number=1, node=node.name, organisation=as_alice.organisation)
+    Stray.objects.create(node=node.name, kind="disk", identity="agt_a", name="x", agent="agt_a")
+    ReapPlan.objects.create(node=node.name, items=[{"kind": "disk", "name": "x"}], made_by="a")
     assert all(model.objects.exists() for model in MODELS)
 
 
@@ -56,7 +64,12 @@ def test_every_row_opens(operator, rows, model):
         assert VALUE not in page.content.decode()
 
 
-READ_ONLY = ["Agent", "Key", "ApiToken", "AuditEvent", "Node", "Block"]
+READ_ONLY = [
+    *("Agent", "Key", "Secret", "Scan", "OperatorReport", "ScanKey"),
+    *("Snapshot", "Restore", "Drill", "DrillPlan", "TrialRestore", "TrialPlan", "Upgrade", "Halt"),
+    *("Export", "Import"),
+    *("ApiToken", "AuditEvent", "Node", "Block", "Stray", "ReapPlan"),
+]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
@@ -146,6 +159,18 @@ def test_an_unknown_action_does_nothing(operator, agent):
     run(operator, "destroy", agent)
 
     assert everything()["agents_agent"] == before
+
+
+def test_an_operator_allows_an_image_on_hold_again(operator, upgrade):
+    halt = Halt.objects.get()
+    body = {"action": "allow", "_selected_action": [halt.pk]}
+
+    operator.post(address(Halt, ""), body, follow=True)
+
+    halt.refresh_from_db()
+    assert (halt.lifted_at is not None, halt.lifted_by) == (True, "operator Oscar")
+    row = AuditEvent.objects.get(action="upgrades.allowed")
+    assert (row.actor_kind, row.target) == ("operator", halt.pk)
 
 
 def test_pages_that_would_mislead_are_not_there(operator):

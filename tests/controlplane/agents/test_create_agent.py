@@ -54,6 +54,10 @@ def test_it_is_told_in_timeline_and_audit_log(as_alice):
         ({"disk_gib": 3}, ImpossibleSetting),
         ({"egress": "maybe"}, ImpossibleSetting),
         ({"key": "key_aaaaaaaaaaaaaaaa"}, UnknownKey),
+        ({"model": "claude-sonnet-5"}, ImpossibleSetting),
+        ({"model": "stand in"}, ImpossibleSetting),
+        ({"egress": "none", "egress_hosts": ["api.github.com"]}, ImpossibleSetting),
+        ({"egress": "open", "egress_hosts": ["api.github.com"]}, ImpossibleSetting),
     ],
 )
 def test_a_bad_wish_is_refused_and_nothing_is_stored(as_alice, change, error):
@@ -64,6 +68,20 @@ def test_a_bad_wish_is_refused_and_nothing_is_stored(as_alice, change, error):
     assert not Release.objects.exists()
     assert not Event.objects.exists()
     assert not AuditEvent.objects.filter(action__startswith="agent.").exists()
+
+
+def test_the_stand_in_may_be_called_by_its_name(as_alice):
+    agent = create_agent(as_alice, name="scout", runtime="hermes", model="standin")
+
+    assert (agent.release.model, agent.release.key) == ("standin", None)
+
+
+@pytest.mark.parametrize("change", [{"model": "gpt-5"}, {"egress_hosts": ["api.github.com"]}])
+def test_what_would_have_no_effect_is_refused_at_its_field(as_alice, change):
+    with pytest.raises(ImpossibleSetting) as refusal:
+        create_agent(as_alice, name="scout", runtime="hermes", **change)
+
+    assert [refusal.value.field] == list(change)
 
 
 def test_every_refusal_of_a_value_names_its_field(as_alice):

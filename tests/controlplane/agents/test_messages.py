@@ -227,6 +227,28 @@ def test_history_and_conversations_are_passed_on(gateway, alice_api, agent):
     assert gateway.asked[0].endswith("/messages?conversation=a+b%2Fc%3Fd")
 
 
+def test_of_a_history_the_newest_can_be_asked_for(gateway, alice_api, agent):
+    path = f"/api/v1/orgs/{agent.organisation_id}/agents/{agent.pk}/messages"
+    said = [{"id": str(at), "role": "user", "text": "hi", "at": None} for at in range(5)]
+    gateway.says = [{"conversation": "main", "messages": said}]
+
+    assert alice_api.get(path, {"limit": 2}).json()["messages"] == said[-2:]
+    assert alice_api.get(path).json()["messages"] == said
+
+
+@pytest.mark.parametrize("query", ["conversation=nope", "limit=1", "x"])
+def test_a_message_is_not_said_where_its_address_asks_for_something(
+    gateway, alice_api, agent, query
+):
+    path = f"/api/v1/orgs/{agent.organisation_id}/agents/{agent.pk}/messages?{query}"
+    response = alice_api.post(path, {"text": "hi"}, "json")
+
+    assert response.status_code == 422
+    assert response.json()["errors"][0]["field"] == query.partition("=")[0]
+    assert "in the body" in response.json()["detail"]
+    assert gateway.heard == []
+
+
 def test_log_lines_are_passed_on(gateway, alice_api, agent):
     path = f"/api/v1/orgs/{agent.organisation_id}/agents/{agent.pk}/logs"
     line = {"at": "2026-01-01T00:00:00.000000001Z", "text": "up"}

@@ -141,3 +141,13 @@ def test_revoking_a_token_leaves_the_person(as_alice, by_token, agent):
 
     assert not tickets.still_allowed(ticket)
     assert tickets.still_allowed(let(as_alice, agent))
+
+
+def test_a_viewer_gets_no_ticket_to_the_web_ui(as_alice, as_bob, agent):
+    assert tickets.issue(as_alice, agent.pk, "web")
+    with pytest.raises(Forbidden):
+        tickets.issue(as_bob, agent.pk, "web")
+
+
+def test_two_tickets_are_never_the_same(as_alice, agent):
+    assert tickets.issue(as_alice, agent.pk, "web") != tickets.issue(as_alice, agent.pk, "web")

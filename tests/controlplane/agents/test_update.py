@@ -99,6 +99,15 @@ def test_an_agent_with_a_far_provider_stays_open(as_alice, agent):
     assert agent.releases.get().egress == "open"
 
 
+def test_an_opened_agent_leaves_its_list_behind(as_alice, agent):
+    update_agent(as_alice, agent, egress="list", egress_hosts=["api.github.com"])
+    opened = update_agent(as_alice, agent, egress="open")
+
+    assert opened.release.egress_hosts == []
+    with pytest.raises(ImpossibleSetting, match="egress 'list' only"):
+        update_agent(as_alice, agent, egress_hosts=["api.github.com"])
+
+
 def test_growing_counts_only_the_difference(as_alice, agent, acme):
     type(acme).objects.update(memory_mb_limit=2048)
     assert update_agent(as_alice, agent, size="medium").release.memory_mb == 2048

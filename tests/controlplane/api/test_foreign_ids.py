@@ -2,6 +2,7 @@
 
 import pytest
 
+from controlplane.api.converters import NOUNS
 from controlplane.ids import new_id
 from controlplane.keys.actions import add_key
 from tests.controlplane.looking import everything
@@ -15,35 +16,74 @@ BODIES = {
     "POST /api/v1/orgs/{org}/agents": {"name": "spy", "runtime": "hermes"},
     "PATCH /api/v1/orgs/{org}/agents/{agt}": {"name": "spy"},
     "POST /api/v1/orgs/{org}/agents/{agt}/messages": {"text": "What do you know?"},
+    "POST /api/v1/orgs/{org}/agents/{agt}/investigations": {"alert": {"title": "down"}},
     "POST /api/v1/orgs/{org}/agents/{agt}/restart": {},
+    "POST /api/v1/orgs/{org}/agents/{agt}/restore": {},
+    "POST /api/v1/orgs/{org}/agents/{agt}/drills": {"kind": "process"},
+    "POST /api/v1/orgs/{org}/agents/{agt}/rollback": {"release": 1},
+    "PATCH /api/v1/orgs/{org}/agents/{agt}/drill-plan": {"kind": "process", "every_days": 1},
+    "POST /api/v1/orgs/{org}/agents/{agt}/exports": {},
+    "POST /api/v1/orgs/{org}/agents/{agt}/scans": {},
+    "PATCH /api/v1/orgs/{org}/agents/{agt}/snapshot-plan": {"keep_daily": 9},
+    "POST /api/v1/orgs/{org}/agents/{agt}/snapshots": {},
+    "POST /api/v1/orgs/{org}/agents/{agt}/snapshots/{snp}/fork": {"name": "twin"},
+    "POST /api/v1/orgs/{org}/agents/{agt}/snapshots/{snp}/restore": {},
     "POST /api/v1/orgs/{org}/agents/{agt}/start": {},
     "POST /api/v1/orgs/{org}/agents/{agt}/stop": {},
+    "POST /api/v1/orgs/{org}/agents/{agt}/upgrade": {},
+    "POST /api/v1/orgs/{org}/imports": {},
+    "POST /api/v1/orgs/{org}/imports/{imp}/agent": {"name": "spy", "runtime": "hermes"},
     "POST /api/v1/orgs/{org}/keys": {
         "name": "spy",
         "provider": "openai",
         "value": "sk-0123456789abcdef",
     },
     "POST /api/v1/orgs/{org}/keys/{key}/rotate": {"value": "sk-ant-0123456789abcdef"},
+    "POST /api/v1/orgs/{org}/secrets": {"name": "SPY", "value": "x"},
+    "POST /api/v1/orgs/{org}/secrets/{sec}/rotate": {"value": "x"},
     "POST /api/v1/orgs/{org}/tokens": {"name": "spy"},
+    "POST /api/v1/orgs/{org}/trial-restores": {},
 }
-WITHOUT_ORGANISATION = {"GET /api/v1/orgs", "GET /api/v1/schema"}
+WITHOUT_ORGANISATION = {"GET /api/v1/orgs", "GET /api/v1/scan-key", "GET /api/v1/schema"}
 BELOW = [found for found in operations() if str(found) not in WITHOUT_ORGANISATION]
 DEEPER = [found for found in BELOW if len(found.nouns) > 1]
 
 
 @pytest.fixture
-def theirs(acme, agent, key) -> dict[str, str]:
+def theirs(
+    acme, agent, key, secret, scan, snapshot, restore, drill, trial, upgrade, export, upload
+) -> dict[str, str]:
     """Acme's ids, which Charlie knows."""
-    return {"org": acme.pk, "agt": agent.pk, "key": key.pk, "tok": acme.tokens.first().pk}
+    tok = acme.tokens.first().pk
+    own = {"org": acme.pk, "agt": agent.pk, "key": key.pk, "sec": secret.pk, "tok": tok}
+    return own | {
+        "scn": scan.pk,
+        "inv": "inv-1",
+        "snp": snapshot.pk,
+        "rst": restore.pk,
+        "drl": drill.pk,
+        "trl": trial.pk,
+        "upg": upgrade.pk,
+        "rel": "1",
+        "exp": export.pk,
+        "imp": upload.pk,
+    }
 
 
 @pytest.fixture
 def nobodys() -> dict[str, str]:
-    return {noun: new_id(noun) for noun in ("org", "agt", "key", "tok")}
+    made = {noun: new_id(noun) for noun in NOUNS}
+    return made | {"inv": "inv-2", "rel": "999"}
+
+
+# What is asked in an address.
+QUERIES = {"diff": "?against={snp}", "text": "?against={snp}&path=a.txt"}
 
 
 def ask(api, operation, ids):
     path = operation.path.format(**ids)
+    if query := QUERIES.get(path.rpartition("/")[2]):
+        return api.get(path + query.format(**ids))
     return getattr(api, operation.method.lower())(path, BODIES.get(str(operation)), "json")
 
 
@@ -103,7 +143,7 @@ def test_a_token_lists_its_own_organisation_only(charlie_api, acme, umbrella):
     assert [row["id"] for row in rows] == [umbrella.pk]
 
 
-@pytest.mark.parametrize("noun", ["agents", "keys", "tokens"])
+@pytest.mark.parametrize("noun", ["agents", "keys", "secrets", "tokens"])
 def test_lists_hold_ones_own_only(charlie_api, alice_api, umbrella, theirs, noun):
     rows = charlie_api.get(f"/api/v1/orgs/{umbrella.pk}/{noun}").json()["items"]
 

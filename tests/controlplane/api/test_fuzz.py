@@ -16,7 +16,8 @@ pytestmark = pytest.mark.django_db
 JSON = "application/json"
 WRITES = [found for found in operations() if found.method in {"POST", "PATCH"}]
 FIELDS = ["name", "runtime", "key", "model", "size", "disk_gib", "egress", "provider", "value",
-          "base_url", "scopes", "expires_at", "text", "conversation", "status", "org"]  # fmt: skip
+          "base_url", "scopes", "expires_at", "text", "conversation", "status", "org", "path",
+          "snapshot"]  # fmt: skip
 LIKELY = ["scout", "hermes", "small", "open", "none", "custom", "sk-ant-0123456789ab",
           "https://host/v1", "agents:read", "9999-12-31T23:59:59-23:59",
           "0001-01-01T00:00:00+23:59", "2026-02-30", "\x00", "", "   ",
@@ -52,9 +53,10 @@ def gateway_away(settings: Any) -> None:
 
 
 @pytest.fixture
-def ids(acme, agent, key) -> dict[str, str]:
+def ids(acme, agent, key, secret, restore, upload) -> dict[str, str]:
     token = acme.tokens.first()
-    return {"org": acme.pk, "agt": agent.pk, "key": key.pk, "tok": token.pk if token else ""}
+    own = {"org": acme.pk, "agt": agent.pk, "key": key.pk, "sec": secret.pk}
+    return own | {"tok": token.pk if token else "", "snp": restore.snapshot_id, "imp": upload.pk}
 
 
 @pytest.mark.parametrize("operation", WRITES, ids=str)

@@ -66,6 +66,15 @@ def test_every_parameter_of_a_path_is_described(schema):
         assert name.count("{") == len(declared)
 
 
+def test_every_query_parameter_that_is_described_is_taken(schema):
+    views = {(one.method, one.path): one.view for one in operations()}
+    for path, methods in schema["paths"].items():
+        for method, operation in methods.items():
+            asked = {one["name"] for one in operation.get("parameters", []) if one["in"] == "query"}
+            taken = set(views[method.upper(), path].query) if method == "get" else set()
+            assert asked <= taken | {"format"}, operation["operationId"]
+
+
 def test_retries_and_tags_are_described_where_they_work(schema):
     for name, operation in described(schema):
         headers = {p["name"] for p in operation.get("parameters", []) if p["in"] == "header"}
@@ -130,6 +139,7 @@ def answer_schema(schema, operation_id, status):
         ("agents_list", "/api/v1/orgs/{org}/agents"),
         ("agents_get", "/api/v1/orgs/{org}/agents/{agt}"),
         ("agents_events", "/api/v1/orgs/{org}/agents/{agt}/events"),
+        ("agents_disk", "/api/v1/orgs/{org}/agents/{agt}/disk"),
         ("keys_list", "/api/v1/orgs/{org}/keys"),
         ("keys_get", "/api/v1/orgs/{org}/keys/{key}"),
         ("tokens_list", "/api/v1/orgs/{org}/tokens"),

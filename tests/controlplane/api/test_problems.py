@@ -261,6 +261,52 @@ def test_odd_query_strings_of_streams_are_refused(alice_api, acme, agent, path):
     refused(alice_api.get(f"/api/v1/orgs/{acme.pk}/agents/{agent.pk}/{path}"), 422)
 
 
+@pytest.mark.parametrize("path", ["", "/messages", "/logs", "/disk", "/events", "/conversations"])
+def test_an_unknown_query_parameter_is_refused_by_name(alice_api, acme, agent, path):
+    response = alice_api.get(f"/api/v1/orgs/{acme.pk}/agents/{agent.pk}{path}?colour=green")
+
+    assert refused(response, 422, "invalid")["errors"][0]["field"] == "colour"
+
+
+TWICE = [b'{"name": "a", "runtime": "hermes", "name": "b"}', b'{"a": {"name": 1, "name": 2}}',
+         b'{"name": 1, "\\u006eame": 2}']  # fmt: skip
+
+
+@pytest.mark.parametrize("body", TWICE)
+def test_a_field_that_is_there_twice_is_refused_by_name(alice_api, acme, agent, body):
+    before = everything()
+
+    assert "'name' twice" in refused(post(alice_api, acme, body), 400, "broken_body")["detail"]
+    assert everything() == before
+
+
+@pytest.mark.parametrize(
+    ("noun", "body", "field", "says"),
+    [
+        ("keys", {"name": "a", "provider": "mistral"}, "provider", "one of: anthropic, openai"),
+        ("keys", {"name": "a", "provider": ["openai"]}, "provider", "one of: anthropic, openai"),
+        ("secrets", {"name": "A", "kind": "wish"}, "kind", "one of: env, file"),
+        ("agents", {"secrets": "sec_1"}, "secrets", "a list, such as"),
+        ("agents", {"egress_hosts": [7]}, "egress_hosts", "text, in quotes"),
+        ("agents", {"egress_hosts": [["a.com"]]}, "egress_hosts.0", "text, in quotes"),
+        ("agents", {"background": "yes"}, "background", "true or false"),
+        ("agents", {"disk_gib": [1]}, "disk_gib", "a whole number"),
+        ("agents", {"name": {}}, "name", "text, in quotes"),
+        ("tokens", {"name": "a", "scopes": "agents:read"}, "scopes", "a list, such as"),
+        ("tokens", {"name": "a", "expires_at": "soon"}, "expires_at", "a time, such as"),
+    ],
+)
+def test_a_value_of_another_kind_is_told_what_was_expected(
+    alice_api, acme, noun, body, field, says
+):
+    if noun == "agents":
+        body = {"name": "scout", "runtime": "hermes", **body}
+    problem = refused(alice_api.post(f"/api/v1/orgs/{acme.pk}/{noun}", body, "json"), 422)
+
+    said = {error["field"]: error["message"] for error in problem["errors"]}
+    assert says in said[field]
+
+
 @pytest.mark.parametrize("last", ["x", "-1", "9" * 5000, "1.5", "²", "\x00"])
 def test_an_odd_last_event_id_is_refused(alice_api, acme, agent, last):
     path = f"/api/v1/orgs/{acme.pk}/agents/{agent.pk}/events/stream"

@@ -177,9 +177,7 @@ def test_an_odd_address_is_refused(as_alice, base_url):
     assert not Key.objects.exists()
 
 
-@pytest.mark.parametrize(
-    "base_url", ["https://host/v1", "http://10.0.0.5:8080", "https://[::1]/v1"]
-)
+@pytest.mark.parametrize("base_url", ["https://host/v1", "http://127.0.0.1:1", "https://h.example"])
 def test_an_honest_address_is_taken(as_alice, base_url):
     assert add_key(as_alice, **GOOD | {"base_url": base_url}).base_url == base_url
 

@@ -21,7 +21,7 @@ def sign_in(settings, services, role, address=None) -> OpenBaoVault:
     settings.VAULT_ROLE_ID = services[f"VAULT_{role}_ROLE_ID"]
     settings.VAULT_SECRET_ID = services[f"VAULT_{role}_SECRET_ID"]
     found = OpenBaoVault()
-    found._sign_in()
+    found.session._sign_in()
     return found
 
 
@@ -127,14 +127,14 @@ def test_nothing_there_is_missing_not_away(provisioner, path):
 
 
 def test_a_token_that_was_revoked_meanwhile_is_replaced(web, provisioner, path):
-    web.client.auth.token.revoke_self()
+    web.session.client.auth.token.revoke_self()
 
     assert web.write(path, {"value": VALUE}) == 1
     assert provisioner.read(path) == {"value": VALUE}
 
 
 def test_so_it_is_for_many_threads_at_once(web, path):
-    web.client.auth.token.revoke_self()
+    web.session.client.auth.token.revoke_self()
 
     with ThreadPoolExecutor(8) as threads:
         versions = list(threads.map(lambda at: web.write(path, {"value": str(at)}), range(24)))
@@ -143,7 +143,7 @@ def test_so_it_is_for_many_threads_at_once(web, path):
 
 def test_wrong_credentials_are_told_as_ours(web, settings, path):
     settings.VAULT_SECRET_ID = "wrong"
-    web.client.token = None
+    web.session.client.token = ""
 
     with pytest.raises(VaultUnavailable, match="does not let this process in") as refusal:
         web.write(path, {"value": VALUE})
@@ -162,7 +162,7 @@ def test_a_vault_that_is_stopped_is_away_at_once(settings, services, path):
 
 
 def test_a_vault_that_stops_meanwhile_is_away_and_tells_no_value(web, path):
-    web.client.adapter.base_uri = "http://127.0.0.1:1"
+    web.session.client.adapter.base_uri = "http://127.0.0.1:1"
 
     with pytest.raises(VaultUnavailable) as refusal:
         web.write(path, {"value": VALUE})
@@ -170,7 +170,7 @@ def test_a_vault_that_stops_meanwhile_is_away_and_tells_no_value(web, path):
 
 
 def test_a_vault_that_hangs_is_away_after_seconds(web, path, silent_server):
-    web.client.adapter.base_uri = silent_server
+    web.session.client.adapter.base_uri = silent_server
     began = time.monotonic()
 
     with pytest.raises(VaultUnavailable, match="does not answer"):
@@ -207,3 +207,21 @@ def test_a_vault_that_hangs_holds_up_each_caller_only_once(settings, services, p
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(write, range(4)))
     assert time.monotonic() - began < 8
+
+
+def test_what_lies_in_a_folder_is_listed_by_the_provisioner_and_gone_when_deleted(provisioner, own):
+    provisioner.write(own, {"gateway": "t"})
+    provisioner.write(own, {"gateway": "u"})
+    provisioner.write("agents/backup-keys/org_x", {"restic": "k"})
+    folder, _, name = own.partition("/")
+
+    assert {name, "backup-keys/"} <= set(provisioner.names(folder))
+
+    provisioner.delete(own)
+    assert name not in provisioner.names(folder)
+    assert provisioner.names(f"agents/{new_id('agt')}") == []
+
+
+def test_the_web_process_lists_no_agents(web, own):
+    with pytest.raises(VaultUnavailable):
+        web.names("agents")

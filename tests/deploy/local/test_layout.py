@@ -55,7 +55,7 @@ def test_no_socket_path_is_longer_than_the_kernel_takes(length: int) -> None:
         ("ROOST_INSTALLATION", "thirteen-long"),
         ("ROOST_NODE", "../x"),
         ("ROOST_PORT", "80"),
-        ("ROOST_PORT", "65533"),
+        ("ROOST_PORT", "65523"),
         ("ROOST_PORT", "web"),
         ("ROOST_PORT", "²"),
         ("ROOST_NETWORK_POOL", "10.0.0.0/24"),

@@ -85,3 +85,9 @@ def test_down_and_clean_of_nothing_are_fine(tmp_path: Path) -> None:
 
 def test_an_unknown_command_is_wrong_usage(tmp_path: Path) -> None:
     assert _run("explode", **_own(tmp_path)).returncode == 2
+
+
+def test_a_command_of_an_installation_that_is_not_there(tmp_path: Path) -> None:
+    done = _run("manage", "strays", **_own(tmp_path))
+    assert done.returncode == 1
+    assert "There is no installation in" in done.stderr

@@ -2,7 +2,9 @@ import json
 import re
 from pathlib import Path
 
-from deploy.local import openbao_config, postgres, valkey
+from deploy.local import openbao_config, postgres, seaweedfs, valkey
+from deploy.local.layout import Installation
+from deploy.vault import policy
 
 ATTRIBUTE = r'\w+ = ("([^"\\]|\\.)*"|\[.*\]|\w+)'
 BLOCK = r'[\w" -]+ (= )?\{'
@@ -20,9 +22,9 @@ def test_the_vault_holds_no_secret_in_its_file_and_listens_on_loopback() -> None
 
 
 def test_the_web_role_may_read_no_value() -> None:
-    rules = re.findall(r'path "(.*?)" \{\s+capabilities = (\[.*?\])', openbao_config.WEB_POLICY)
+    rules = re.findall(r'path "(.*?)" \{\s+capabilities = (\[.*?\])', policy("web"))
     readable = [path for path, can in rules if {"read", "patch", "sudo"} & set(json.loads(can))]
-    assert readable == ["roost/metadata/orgs/*"]
+    assert readable == ["roost/metadata/orgs/*", "auth/token/lookup-self"]
 
 
 def test_postgres_takes_no_tcp_and_only_its_own_user() -> None:
@@ -37,3 +39,16 @@ def test_valkey_keeps_every_message_and_takes_no_tcp() -> None:
     given = dict(zip(options[::2], options[1::2], strict=True))
     wanted = {"--port": "0", "--appendonly": "yes", "--maxmemory-policy": "noeviction"}
     assert {name: given[name] for name in wanted} == wanted
+
+
+def test_the_store_listens_on_loopback_and_on_its_own_ports_alone() -> None:
+    two = [Installation(Path("/s"), Path("/r"), port=port) for port in (8700, 8714)]
+    given = dict(one[1:].split("=") for one in seaweedfs.options(two[0], Path("/d")))
+    assert (given["ip"], given["ip.bind"], given["master.telemetry"]) == (
+        *("127.0.0.1", "127.0.0.1"), "false",
+    )  # fmt: skip
+    first, second = (seaweedfs.ports(one) for one in two)
+    assert {int(given[f"{name.replace('.grpc', '')}.port{'.grpc' * name.endswith('.grpc')}"])
+            for name in first} == set(first.values())  # fmt: skip
+    assert set(first.values()).isdisjoint(second.values())
+    assert first["s3"] == 8704

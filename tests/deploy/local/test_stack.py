@@ -31,6 +31,21 @@ def test_each_process_gets_its_own_vault_role_and_no_other(own: Stack) -> None:
     }
 
 
+def test_only_the_node_gets_the_stores_key_and_the_web_is_told_of_it(own: Stack) -> None:
+    key = own.credentials.store_secret_key
+    having = {one.name for one in own.programs() if key in one.environment.values()}
+    assert having == {"gateway", "worker", "node"}
+    assert own.web_environment()["ROOST_ARCHIVES"] == "on"
+    assert not any(name.startswith("S3_") for name in own.web_environment())
+
+
+def test_an_own_bucket_takes_the_place_of_ours(own: Stack) -> None:
+    chosen = {"S3_ENDPOINT_URL": "https://s3.example", "S3_BUCKET": "theirs"}
+    environment = replace(own, choices=chosen).provisioner_environment()
+    given = {name: text for name, text in environment.items() if name.startswith("S3_")}
+    assert given == chosen
+
+
 def test_no_secret_is_on_a_command_line(own: Stack) -> None:
     secrets = {value for value in vars(own.credentials).values()}
     backing = services.of(own.installation, own.credentials)

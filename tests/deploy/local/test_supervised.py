@@ -15,18 +15,19 @@ import redis
 
 from deploy.local import processes
 from deploy.local.layout import Installation, from_environ
+from deploy.local.seaweedfs import PORTS
 from deploy.local.services import free_port
 from deploy.local.supervisor import Supervisor
 
 pytestmark = pytest.mark.stack
-SERVICES = ["openbao", "postgres", "valkey"]
+SERVICES = ["openbao", "postgres", "seaweedfs", "valkey"]
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
 def environ(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     state_dir = tmp_path_factory.mktemp("stack") / "var"
-    return {"ROOST_STATE_DIR": str(state_dir), "ROOST_PORT": str(free_port() - 3)}
+    return {"ROOST_STATE_DIR": str(state_dir), "ROOST_PORT": str(free_port(PORTS) - 4)}
 
 
 @pytest.fixture(scope="module")

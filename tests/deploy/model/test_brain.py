@@ -137,6 +137,12 @@ def test_a_question_after_a_tool_result_is_answered_and_a_reminder_is_not():
     assert reminder == Say("The tool answered: three")
 
 
+def test_what_openclaw_says_of_itself_after_a_message_is_not_a_message():
+    asked = users("[Mon 2026-11-30 20:06 UTC] The codeword is heron", "[Mon] What is the codeword?")
+    busy = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\nnone\n<<<END_OPENCLAW_INTERNAL_CONTEXT>>>"
+    assert think([*asked, Turn("user", busy)], []) == Say("You told me: The codeword is heron.")
+
+
 def test_slow_is_capped_and_fail_takes_only_errors():
     slow = think(users("SLOW 9999 hello"), [])
     assert isinstance(slow, Say)

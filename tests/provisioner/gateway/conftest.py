@@ -3,8 +3,11 @@ from collections.abc import Iterator
 import pytest
 
 from controlplane.agents.models import Agent
+from controlplane.tenants.access import Access
 from provisioner.backend import Backend, _backend, get_backend
+from provisioner.gateway.web import places
 from tests.provisioner.gateway.agents import ADDRESS
+from tests.provisioner.gateway.web_rig import Rig
 
 
 @pytest.fixture
@@ -21,3 +24,11 @@ def talking(running: Agent) -> Agent:
     Agent.objects.filter(pk=running.pk).update(address=ADDRESS)
     running.refresh_from_db()
     return running
+
+
+@pytest.fixture
+def rig(as_alice: Access, talking: Agent, monkeypatch: pytest.MonkeyPatch) -> Rig:
+    """Alice's agent, with a web UI that does what a test wants."""
+    found = Rig(as_alice, talking)
+    monkeypatch.setattr(places, "load_web", lambda runtime: found.ui)
+    return found

@@ -38,9 +38,9 @@ def test_a_history_is_passed_on_with_its_times(caller):
     }
 
     assert history(caller, rows).json() == {
-        "conversation": None,
+        "conversation": "main",
         "messages": [
-            {"id": "1", "role": "user", "text": "hi \u2028 😀", "at": "1970-01-01 00:00:00+00:00"}
+            {"id": "1", "role": "user", "text": "hi \u2028 😀", "at": "1970-01-01T00:00:00Z"}
         ],
     }
 

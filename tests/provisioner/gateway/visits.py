@@ -16,7 +16,8 @@ class Caller:
     def __init__(self, access: Access, agent: Agent) -> None:
         self._agent = agent
         self._tickets = {
-            verb: tickets.issue(access, agent.pk, verb) for verb in ("history", "chat", "logs")
+            verb: tickets.issue(access, agent.pk, verb)
+            for verb in ("history", "chat", "logs", "checkpoints", "snapshots")
         }
 
     def path(self, name: str) -> str:
