@@ -106,11 +106,12 @@ class AgentResolver(BaseResolver):  # type: ignore[misc]
 
 
 @contextlib.contextmanager
-def serving(backend: Backend, grants: Grants | None = None) -> Iterator[None]:
-    """Answers on the service address while the block runs; without a guard there is none."""
+def serving(backend: Backend, grants: Grants | None = None, *, poll: float = 0.5) -> Iterator[None]:
+    """Answers on the service address while the block runs, and takes up to `poll` seconds to stop;
+    without a guard there is none."""
     if not backend.guarded:
         yield
         return
     resolver = AgentResolver(host_upstreams(), grants)
-    with dns_server.answering(resolver, settings.ROOST_SERVICE_ADDRESS):
+    with dns_server.answering(resolver, settings.ROOST_SERVICE_ADDRESS, poll=poll):
         yield

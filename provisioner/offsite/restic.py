@@ -18,6 +18,7 @@ from typing import Any
 
 from provisioner.offsite import cache, sparse
 from provisioner.offsite.errors import (
+    Damaged,
     Failed,
     OffsiteError,
     RepositoryLocked,
@@ -25,7 +26,7 @@ from provisioner.offsite.errors import (
     SnapshotMissing,
 )
 from provisioner.offsite.running import Ended, Patience, run
-from provisioner.offsite.told import SOURCE_UNREADABLE, trouble
+from provisioner.offsite.told import SOURCE_UNREADABLE, may_be_short, trouble
 
 DEFAULT_REGION = "us-east-1"
 ID = re.compile(r"[0-9a-f]{64}")
@@ -124,7 +125,10 @@ class Repository:
 
         A file with holes takes its whole size until it is written, and gives it back then.
         """
-        self._restic("restore", f"--target={target}", _id(snapshot_id), about=snapshot_id)
+        ended = self._run("restore", f"--target={target}", _id(snapshot_id))
+        if may_be_short(ended):
+            self._refuse_short()
+        _check(ended, snapshot_id)
         sparse.dig_holes(target)
 
     def forget(self, snapshot_ids: Sequence[str], *, prune: bool = True) -> None:
@@ -158,6 +162,12 @@ class Repository:
         """Read everything back and compare its hashes: as long as fetching all of it."""
         self._restic("check", "--read-data")
 
+    def _refuse_short(self) -> None:
+        """Raises Damaged where the store's objects are not as long as they were written."""
+        found = trouble(self._run("check"))
+        if isinstance(found, Damaged):
+            raise found
+
     def unlock(self) -> None:
         """Take away locks of runs that are dead; those of living ones stay."""
         _check(self._once("unlock"))
@@ -177,9 +187,9 @@ class Repository:
             raise SnapshotMissing(short)
         return found[0]
 
-    def _restic(self, *arguments: str, about: str = "") -> Ended:
+    def _restic(self, *arguments: str) -> Ended:
         ended = self._run(*arguments)
-        _check(ended, about)
+        _check(ended)
         return ended
 
     def _run(self, *arguments: str, folder: Path | None = None) -> Ended:

@@ -51,9 +51,9 @@ DAMAGED = (
     "ciphertext verification failed", "nonce is invalid", "invalid data returned",
     "hash mismatch", "does not match id", "not found in repository", "unable to load index",
     "specified key does not exist", "not found in index", "unexpected end of JSON",
-    "invalid character", "file does not exist", "load index",
+    "invalid character", "file does not exist", "load index", "unexpected file size",
 )  # fmt: skip
-CUT_SHORT = ("unexpected EOF", "wrong size")  # damage, or a connection that ends too soon
+CUT_SHORT = ("unexpected EOF", ": EOF", "wrong size")  # damage, or a line that breaks
 
 
 def trouble(ended: Ended, snapshot_id: str = "") -> OffsiteError:
@@ -85,6 +85,11 @@ def trouble(ended: Ended, snapshot_id: str = "") -> OffsiteError:
     if any(words in said for words in CUT_SHORT):
         return Damaged(_line(said, CUT_SHORT))
     return Failed(f"The off-site copy failed (restic ended with {ended.code}): {_last(said)}.")
+
+
+def may_be_short(ended: Ended) -> bool:
+    """Whether it was given up for what a damaged object and a bad line have in common."""
+    return bool(ended.given_up) and any(words in ended.said for words in CUT_SHORT)
 
 
 def _line(said: str, words: tuple[str, ...]) -> str:

@@ -63,7 +63,9 @@ class LoopWorkspaces:
             return
         if not self.pool_image.exists():
             self._make_pool()
-        run("mount", "-o", "loop,noatime,nodev,nosuid,noexec", str(self.pool_image), str(self.pool))
+        # `discard`: what is deleted here leaves the host's disk too, data and room alike.
+        options = "loop,noatime,nodev,nosuid,noexec,discard"
+        run("mount", "-o", options, str(self.pool_image), str(self.pool))
 
     def _make_pool(self) -> None:
         free = shutil.disk_usage(self.pool_image.parent).free

@@ -33,13 +33,16 @@ from provisioner.reconcile import load, reconcile
 from provisioner.secrets import TmpfsKeys
 from provisioner.workspaces.loop import LoopWorkspaces
 from runtimes.catalog import CATALOG
+from tests import sharing
 from tests.engine.box import Box, box, network_of
 from tests.engine.tiny.image import ensure_tiny
 from tests.working import carried_out, meanwhile
 
-INSTALLATION = "tests"
-POOL = "10.214.0.0/16"
-ADDRESS = "10.214.255.1"
+# One for each process that shares the tests; 10.215 is tests/stack, 10.216 the benchmarks.
+INSTALLATION = f"tests{sharing.process() or ''}"
+PREFIX = f"10.{216 + sharing.process() if sharing.process() else 214}"
+POOL = f"{PREFIX}.0.0/16"
+ADDRESS = f"{PREFIX}.255.1"
 MODEL_PORT = 8758
 ACME, UMBRELLA = 4000, 4001  # blocks of the pool for boxes; the database gives from 0 up
 NODE_SETTINGS = {
@@ -60,6 +63,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             # Passes use threads and connections of their own; emptying all tables takes a second.
             threads = "db_ready" in item.fixturenames  # type: ignore[attr-defined]
             item.add_marker(pytest.mark.django_db(transaction=threads))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def engine_stays() -> Iterator[None]:
+    """Containers of a module's fixtures would end with it."""
+    with sharing.engine():
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -174,7 +184,7 @@ def backend(node: Backend, vault, db_ready: None, state: Path) -> Iterator[Backe
         memory.path().unlink(missing_ok=True)  # the database of this test has counted nothing
         guard.load(guard_policy())
         mine = Backend(**{**vars(node), "vault": vault})
-        with resolver.serving(mine):
+        with resolver.serving(mine, poll=0.02):
             yield mine
         for agent in Agent.objects.all():
             Agent.objects.filter(pk=agent.pk).update(goal="deleted", generation=10_000)

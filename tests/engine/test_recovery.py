@@ -8,6 +8,7 @@ import pytest
 
 from controlplane.agents import actions
 from provisioner import names
+from tests.engine.conftest import INSTALLATION
 from tests.engine.talk import say
 
 CODEWORD = "heron-4711"
@@ -41,7 +42,7 @@ def docker_pause(backend, agent):
 
 def remove_network(backend, agent):
     docker_remove(backend, agent)
-    for network in backend.engine.networks(names.mine("tests")):
+    for network in backend.engine.networks(names.mine(INSTALLATION)):
         backend.engine.ensure_network_removed(network)
 
 

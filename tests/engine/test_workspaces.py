@@ -11,6 +11,7 @@ from provisioner import names
 from provisioner.secrets import Delivery
 from provisioner.workspaces import files, loop
 from provisioner.workspaces.base import PoolFull, WorkspaceForeign, WorkspaceLost, WorkspaceTrouble
+from provisioner.workspaces.files import sync
 from provisioner.workspaces.loop import LoopWorkspaces
 from provisioner.workspaces.mounts import is_mounted, mounts_below, run, unmount
 from provisioner.workspaces.plain import PlainWorkspaces
@@ -86,6 +87,26 @@ def test_release_and_destroy_of_what_is_not_there(workspaces, agent):
 
     assert agent not in workspaces.known()
     assert not (workspaces.points / agent).exists()
+
+
+def test_what_was_deleted_leaves_the_hosts_disk_too(workspaces, agent):
+    content = os.urandom(1024**2)
+
+    def on_the_host() -> int:
+        sync(workspaces.pool)
+        return workspaces.pool_image.stat().st_blocks * 512
+
+    before = on_the_host()
+    made = workspaces.ensure(agent, 1, made=False)
+    with (made.data / "much").open("wb") as file:
+        for _ in range(100):
+            file.write(content)
+    workspaces.release(agent)
+    assert on_the_host() > before + 90 * len(content)
+
+    workspaces.destroy(agent)
+
+    wait_for(lambda: on_the_host() < before + 10 * len(content))
 
 
 def test_a_lost_disk_is_said_and_no_blank_one_is_made(workspaces, agent):

@@ -1,4 +1,5 @@
 import os
+from collections.abc import Iterator
 from ipaddress import IPv4Network
 from pathlib import Path
 
@@ -7,6 +8,14 @@ import pytest
 from deploy.local import files
 from deploy.local.layout import Installation, socket_dir
 from deploy.local.services import free_port
+from tests import sharing
+
+
+@pytest.fixture(scope="module", autouse=True)
+def engine_stays() -> Iterator[None]:
+    """An `up` of these tests would start it where it is down."""
+    with sharing.engine():
+        yield
 
 
 @pytest.fixture

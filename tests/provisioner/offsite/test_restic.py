@@ -200,10 +200,12 @@ def test_an_unknown_snapshot_is_told_apart(made: Repository, tmp_path: Path) -> 
             made.fetch(unknown, tmp_path / "target")
 
 
+@pytest.mark.parametrize("retry", [0.1, 2])
 @pytest.mark.parametrize("harm", ["changed", "cut", "gone"])
 def test_a_damaged_object_is_noticed(
-    harm: str, made: Repository, bucket: Bucket, where: str, source: Path, tmp_path: Path
-) -> None:
+    harm: str, retry: float, made: Repository, bucket: Bucket, where: str, source: Path,
+    tmp_path: Path,
+) -> None:  # fmt: skip
     stored = made.backup(source, tag="one")
     for key in (key for key in keys(bucket, where) if "/data/" in key):
         body = bucket.client.get_object(Bucket=bucket.name, Key=key)["Body"].read()
@@ -213,8 +215,9 @@ def test_a_damaged_object_is_noticed(
         else:
             bucket.client.put_object(Bucket=bucket.name, Key=key, Body=spoilt)
 
+    elsewhere = replace(made, work=tmp_path / "other", patience=Patience(30, retry))
     with pytest.raises(errors.Damaged):
-        replace(made, work=tmp_path / "another node").fetch(stored.id, tmp_path / "target")
+        elsewhere.fetch(stored.id, tmp_path / "target")
 
 
 def test_a_file_that_cannot_be_read_makes_no_snapshot(

@@ -22,6 +22,8 @@ from provisioner.offsite.told import trouble
          errors.StoreAway, "for ever"),
         (Ended(-15, "", "ciphertext verification failed\nunexpected EOF", "it retries for ever"),
          errors.Damaged, "ciphertext"),
+        (Ended(-15, "", "pack a: unexpected file size: got 1, expected 2\nLoad(<data/ab>) returned "
+               "error: EOF", "it retries for ever"), errors.Damaged, "file size"),
         (Ended(1, "", "Load(<data/ab>): wrong size 1, expected 2"), errors.Damaged, "wrong size"),
         (Ended(1, "", "Fatal: unexpected EOF"), errors.Damaged, "EOF"),
         (Ended(1, "", "Fatal: who knows\n"), errors.Failed, "(restic ended with 1): Fatal: who"),

@@ -80,20 +80,24 @@ def sweeping(backend, engine, container, running, image, monkeypatch) -> Iterato
     """A node at work: passes over the agent, restores taken up, and the new image's doings."""
     booted = []
 
+    def boots() -> bool:
+        """Whether the new image is up; at its first boot it does what it does."""
+        spec = engine.specs.get(container)
+        up = bool(spec and spec.image == NEXT and container in engine.kept)
+        if up and not booted:
+            booted.append(True)
+            image.does()
+        return up
+
     def well(target, seconds: float) -> bool:
-        return not (image.dies and engine.specs[container].image == NEXT)
+        return not (boots() and image.dies)
 
     monkeypatch.setattr(backend.prober, "wait", well)
     monkeypatch.setattr(health, "STEADY_S", 0.3)
 
     def sweep() -> None:
-        spec = engine.specs.get(container)
-        if spec and spec.image == NEXT and container in engine.kept:
-            if not booted:
-                booted.append(True)
-                image.does()
-            if image.dies or image.ends:
-                engine.kill(container, exit_code=1)
+        if boots() and (image.dies or image.ends):
+            engine.kill(container, exit_code=1)
         reconcile(running.pk, backend)
 
     def restore() -> None:
