@@ -28,7 +28,7 @@ logs: $(READY) ## Follow what every process writes
 
 test: $(READY) ## Run the tests (as root: real engine, PostgreSQL, Valkey and OpenBao)
 	@$(LOCAL) images
-	$(PY) -m pytest $(or $(ARGS),-n 2 -p tests.sharing)
+	$(PY) -m $(if $(ARGS),pytest $(ARGS),tests)
 
 lint: $(READY) ## Check style, layers and types
 	.venv/bin/ruff check . && .venv/bin/ruff format --check .

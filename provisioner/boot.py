@@ -4,6 +4,8 @@ Each function is an ensure; together they are what a create, a start after a cra
 after a reboot and a replacement all go through.
 """
 
+from concurrent.futures import ThreadPoolExecutor
+
 from django.conf import settings
 from django.utils.timezone import now
 
@@ -40,12 +42,15 @@ def ensure_workspace(backend: Backend, lease: Lease, agent: Agent, release: Rele
     return mounted
 
 
-def ensure_network(backend: Backend, agent: Agent, release: Release) -> networks.Placed:
+def ensure_network(backend: Backend, agent: Agent) -> networks.Placed:
     placed = networks.place(agent)
     backend.engine.ensure_network(placed.network)
+    return placed
+
+
+def ensure_guard(backend: Backend, agent: Agent, release: Release, placed: networks.Placed) -> None:
     if backend.guarded:
         reach.apply(agent.pk, placed, egress=release.egress, entries=release.allowed_hosts)
-    return placed
 
 
 def create(
@@ -59,7 +64,7 @@ def create(
     """Everything, then the container, started."""
     mounted = ensure_workspace(backend, lease, agent, release)
     backend.keys.deliver(agent.pk, keys)
-    placed = ensure_network(backend, agent, release)
+    placed = ensure_network(backend, agent)
     place = Place(
         installation=settings.ROOST_INSTALLATION,
         workspace=mounted,
@@ -68,7 +73,12 @@ def create(
         address=placed.address,
         dns=backend.dns,
     )
-    backend.engine.ensure_created(container_spec(agent, release, runtime, place))
+    spec = container_spec(agent, release, runtime, place)
+    # Both take their time, and what is made runs nothing yet.
+    with ThreadPoolExecutor(max_workers=1) as aside:
+        made = aside.submit(backend.engine.ensure_created, spec)
+        ensure_guard(backend, agent, release, placed)
+    made.result()
     backend.engine.ensure_started(names.container(agent.pk))
     step(
         lease,
@@ -85,7 +95,7 @@ def restore(backend: Backend, lease: Lease, agent: Agent, keys: Delivery | None)
     ensure_workspace(backend, lease, agent, agent.release)
     if keys is not None:
         backend.keys.deliver(agent.pk, keys)
-    ensure_network(backend, agent, agent.release)
+    ensure_guard(backend, agent, agent.release, ensure_network(backend, agent))
 
 
 def let_go(backend: Backend, agent: Agent) -> None:

@@ -74,8 +74,9 @@ def _kept(vault: Vault, agent: Agent) -> dict[str, str]:
     try:
         kept = vault.read(path)
     except SecretMissing:
-        vault.write_if_missing(path, {name: _token() for name in wanted})
-        kept = vault.read(path)
+        kept = {name: _token() for name in wanted}
+        if not vault.write_if_missing(path, kept):
+            kept = vault.read(path)
     missing = [name for name in wanted if name not in kept]
     if missing:
         kept = kept | {name: _token() for name in missing}

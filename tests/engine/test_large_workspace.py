@@ -20,6 +20,8 @@ from tests.working import meanwhile
 SMALL, LARGE, LARGE_SIZE = 10_000, 16, 128 * 1024**2
 OWNER = 10001
 
+pytestmark = pytest.mark.timeout(900)
+
 
 @pytest.fixture
 def large(backend, go, as_alice):

@@ -14,6 +14,7 @@ from tests.stack.stack import ROOT, Stack
 
 PORT = "8760"
 INSTALLATION = "stack"
+PATIENCE_S = 1200  # for one test: the first starts the installation, and eight boots take turns
 RESTART_ENGINE = f"{sys.executable} {ROOT / 'tests/stack/restart_engine.py'}"
 
 
@@ -22,6 +23,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.stack)
+            item.add_marker(pytest.mark.timeout(PATIENCE_S))
 
 
 def remove_leftovers() -> None:

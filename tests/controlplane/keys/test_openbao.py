@@ -93,8 +93,8 @@ def test_the_web_process_has_no_way_into_what_agents_hold(web, provisioner, own)
 
 
 def test_the_first_write_stays(provisioner, own):
-    provisioner.write_if_missing(own, {"gateway": "first"})
-    provisioner.write_if_missing(own, {"gateway": "second"})
+    assert provisioner.write_if_missing(own, {"gateway": "first"})
+    assert not provisioner.write_if_missing(own, {"gateway": "second"})
 
     assert provisioner.read(own) == {"gateway": "first"}
 

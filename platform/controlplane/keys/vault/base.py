@@ -33,8 +33,8 @@ class Vault(Protocol):
     def read(self, path: str, version: int | None = None) -> dict[str, str]:
         """That version, or the newest. Raises SecretMissing."""
 
-    def write_if_missing(self, path: str, values: Mapping[str, str]) -> None:
-        """Store version 1 unless something is there; two at once: one wins."""
+    def write_if_missing(self, path: str, values: Mapping[str, str]) -> bool:
+        """Store version 1 unless something is there; whether it did. Two at once: one wins."""
 
     def destroy_before(self, path: str, version: int) -> None:
         """Remove for good what earlier versions held."""

@@ -38,9 +38,10 @@ class MemoryVault:
             raise SecretMissing(path)
         return found
 
-    def write_if_missing(self, path: str, values: Mapping[str, str]) -> None:
+    def write_if_missing(self, path: str, values: Mapping[str, str]) -> bool:
         self._open()
-        self.values.setdefault(path, [dict(values)])
+        mine: list[dict[str, str] | None] = [dict(values)]
+        return self.values.setdefault(path, mine) is mine
 
     def destroy_before(self, path: str, version: int) -> None:
         self._open()

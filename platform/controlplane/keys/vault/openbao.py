@@ -35,15 +35,17 @@ class OpenBaoVault:
         values: dict[str, str] = answer["data"]["data"]
         return values
 
-    def write_if_missing(self, path: str, values: Mapping[str, str]) -> None:
-        def write(kv: Any) -> None:
+    def write_if_missing(self, path: str, values: Mapping[str, str]) -> bool:
+        def write(kv: Any) -> bool:
             try:
                 kv.create_or_update_secret(path, dict(values), cas=0, mount_point=self.mount)
             except exceptions.InvalidRequest as error:
                 if "check-and-set" not in str(error):
                     raise
+                return False
+            return True
 
-        self._call(write)
+        return self._call(write)
 
     def destroy_before(self, path: str, version: int) -> None:
         earlier = list(range(max(1, version - KEPT), version))
