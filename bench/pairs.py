@@ -20,9 +20,20 @@ class Pair:
         return self.whole / self.bare
 
 
-def alternate(bare: Callable[[], float], whole: Callable[[], float], count: int) -> Iterator[Pair]:
-    """Who goes first changes every time: the second may find things warm."""
+def nothing() -> None: ...
+
+
+def alternate(
+    bare: Callable[[], float],
+    whole: Callable[[], float],
+    count: int,
+    *,
+    before: Callable[[], None] = nothing,
+) -> Iterator[Pair]:
+    """Who goes first changes every time: the second may find things warm. `before` each pair comes
+    what both of them meet."""
     for number in range(count):
+        before()
         if number % 2:
             took = bare()
             load = results.load()

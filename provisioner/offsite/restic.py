@@ -10,6 +10,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -105,7 +106,12 @@ class Repository:
         """
         options = [f"--host={_name(self.host)}", f"--tag={_name(tag)}", "--one-file-system"]
         since = [f"--parent={_id(parent)}"] if parent else []
-        ended = self._run("backup", *options, *since, ".", folder=folder)
+        with ThreadPoolExecutor(max_workers=1) as aside:
+            if self.names is not None:
+                # Signing in takes as long as a part of a small copy: it is done by the time that
+                # the copy's name is asked for.
+                aside.submit(self.names, "snapshots/none")
+            ended = self._run("backup", *options, *since, ".", folder=folder)
         if since and ended.code and isinstance(trouble(ended), SnapshotMissing):
             ended = self._run("backup", *options, ".", folder=folder)
         told = _summary(ended.out)

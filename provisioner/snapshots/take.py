@@ -49,9 +49,11 @@ def run(claim: Claim, backend: Backend) -> None:
         return
     try:
         copy(claim.write, clones, snapshot)
-        found = list_files(claim.write, clones, snapshot)
-        if place.why_not() is None:
-            _ship(claim, backend, clones, snapshot, found)
+        # Open for both, so that what was read for the list is sent from memory.
+        with clones.opened(snapshot.agent_id, snapshot.pk):
+            found = list_files(claim.write, clones, snapshot)
+            if place.why_not() is None:
+                _ship(claim, backend, clones, snapshot, found)
     except WorkspaceTrouble as trouble:
         _fail(claim, snapshot, reason_of(trouble), str(trouble))
     except (OffsiteError, VaultUnavailable) as trouble:
