@@ -133,11 +133,11 @@ def wait_for(check) -> None:
 
 
 def long_logs(folder: Path) -> list[Path]:
-    """Six gigabytes to read, one file under many names: no machine is done with them before its
+    """Sixty gigabytes to read, one file under many names: no machine is done with them before its
     scan is killed, and they take the room of one."""
     first = folder / "long-0"
     first.write_bytes(b"long " * 20_000_000)
-    names = [folder / f"long-{number}" for number in range(1, 60)]
+    names = [folder / f"long-{number}" for number in range(1, 600)]
     for name in names:
         name.hardlink_to(first)
     return [first, *names]
