@@ -82,7 +82,10 @@ class Stack:
         assert answer.status_code == 200, answer.text
         return str(answer.json()["text"])
 
-    def wait(self, check: Callable[[], bool], seconds: float = 90) -> None:
+    def wait(
+        self, check: Callable[[], bool], seconds: float = 90, agent_id: str | None = None
+    ) -> None:
+        """Where it does not come about, the story of that agent is told."""
         end = time.monotonic() + seconds
         while True:
             try:
@@ -90,11 +93,11 @@ class Stack:
                     return
             except (httpx.HTTPError, KeyError, ValueError):
                 pass  # the web process is coming back
-            assert time.monotonic() < end, self.story()
+            assert time.monotonic() < end, self.story(agent_id)
             time.sleep(0.2)
 
     def wait_running(self, agent_id: str | None = None) -> None:
-        self.wait(lambda: self.agent(agent_id)["status"] == "running")
+        self.wait(lambda: self.agent(agent_id)["status"] == "running", agent_id=agent_id)
 
     def finished(self, path: str, seconds: float = 180) -> dict[str, Any]:
         """A job, once it has ended."""
@@ -102,17 +105,18 @@ class Stack:
         found: dict[str, Any] = self.api("GET", path).json()
         return found
 
-    def story(self) -> str:
-        """What is known of the demo agent and of our processes, for a failed test."""
+    def story(self, agent_id: str | None = None) -> str:
+        """What is known of an agent, the engine and our processes, for a failed test."""
         try:
-            told = f"{self.agent()}\n{self.api('GET', self.events).json()}"
+            events = self.api("GET", self.events(agent_id)).json()
+            told = f"{self.agent(agent_id)}\n{events}"
         except httpx.HTTPError as error:
             told = f"the API does not answer: {error}"
-        return f"{told}\n{self.logs()}"
+        engine = subprocess.run(["docker", "ps", "-a"], capture_output=True, text=True, check=False)
+        return f"{told}\n{engine.stdout}{engine.stderr}\n{self.logs()}"
 
-    @property
-    def events(self) -> str:
-        return f"/agents/{self.facts['agent']}/events?limit=8"
+    def events(self, agent_id: str | None = None) -> str:
+        return f"/agents/{agent_id or self.facts['agent']}/events?limit=8"
 
     def logs(self) -> str:
         return "\n".join(

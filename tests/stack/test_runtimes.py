@@ -11,7 +11,7 @@ import time
 import pytest
 
 from runtimes.catalog import CATALOG
-from tests.stack.fleet import Fleet, Hosted, docker
+from tests.stack.fleet import ALL_BOOT_S, Fleet, Hosted, docker
 from tests.stack.stack import Stack
 
 CODEWORD = "heron-4711"
@@ -47,7 +47,7 @@ def test_eight_created_at_once_all_get_ready(fleet: Fleet, stack: Stack) -> None
     born = fleet.create_all_twice()
 
     for agent in born:
-        agent.wait_running()
+        agent.wait_running(ALL_BOOT_S)
 
     assert len(born) == 8
     assert all(agent.shown()["message"] == "" for agent in born)
