@@ -18,7 +18,7 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 ENGINE, STACK, REST = "tests/engine/", "tests/stack/", "the rest"
-LOCK = Path(tempfile.gettempdir()) / "roost-tests-engine.lock"
+LOCKS = Path(tempfile.gettempdir())
 
 
 class Pieces(LoadScopeScheduling):
@@ -41,6 +41,13 @@ def process() -> int:
 @contextmanager
 def engine(*, alone: bool = False) -> Iterator[None]:
     """While the block runs the engine stays up; or it is nobody else's, and may go down."""
-    with LOCK.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+    with held("engine", shared=not alone):
+        yield
+
+
+@contextmanager
+def held(what: str, *, shared: bool = False) -> Iterator[None]:
+    """Something of the machine that there is once, for the processes that share the tests."""
+    with (LOCKS / f"roost-tests-{what}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
         yield

@@ -8,6 +8,8 @@ import threading
 import time
 from collections.abc import Iterator
 
+from tests import sharing
+
 ANYWHERE = "0.0.0.0"  # noqa: S104  as a careless service of the host does
 BEYOND = "roost-tests"  # a network namespace: the world outside, one hop from the host
 PUBLIC = "11.22.33.2"  # in it; from a block that is nobody's private one
@@ -67,6 +69,11 @@ def listening_inside(pid: int, address: str) -> Iterator[int]:
 @contextlib.contextmanager
 def beyond() -> Iterator[int]:
     """A host outside with a public and a private address; the port it listens on."""
+    with sharing.held(BEYOND):
+        yield from _beyond()
+
+
+def _beyond() -> Iterator[int]:
     _remove()
     _ip("netns", "add", BEYOND)
     try:

@@ -25,6 +25,7 @@ def test_it_is_switched_off_inside(acme_box):
 
 def test_to_the_host(acme_box):
     force_on(acme_box)
+    wait_for(lambda: usable("ip", device=ACME_NET.bridge), 10)  # as slow as the one inside
     (host,) = usable("ip", device=ACME_NET.bridge)
     with listening(f"{host}%{ACME_NET.bridge}", family=socket.AF_INET6) as port:
         guard.unload(INSTALLATION)
