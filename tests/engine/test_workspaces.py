@@ -11,7 +11,6 @@ from provisioner import names
 from provisioner.secrets import Delivery
 from provisioner.workspaces import files, loop
 from provisioner.workspaces.base import PoolFull, WorkspaceForeign, WorkspaceLost, WorkspaceTrouble
-from provisioner.workspaces.files import sync
 from provisioner.workspaces.loop import LoopWorkspaces
 from provisioner.workspaces.mounts import is_mounted, mounts_below, run, unmount
 from provisioner.workspaces.plain import PlainWorkspaces
@@ -93,7 +92,7 @@ def test_what_was_deleted_leaves_the_hosts_disk_too(workspaces, agent):
     content = os.urandom(1024**2)
 
     def on_the_host() -> int:
-        sync(workspaces.pool)
+        run("sync", "--file-system", str(workspaces.pool))
         return workspaces.pool_image.stat().st_blocks * 512
 
     before = on_the_host()
