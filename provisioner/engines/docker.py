@@ -3,11 +3,14 @@
 Facts this file rests on, found by trying (Docker 20.10): the engine restarts what it runs
 under `unless-stopped`, but never after `docker kill`; a stop must first set the policy to
 `no`; a lost engine ends streams without an exception; setting up an endpoint is serialised
-in the engine, so starts are bounded here.
+in the engine, so starts are bounded here; a restart of the engine may leave a container's task
+behind (one in some sixty did), and under its id it never starts again.
 """
 
 import contextlib
 import io
+import logging
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -47,12 +50,15 @@ from provisioner.engines.docker_spec import (
     network_shape,
 )
 
+log = logging.getLogger(__name__)
+
 TIMEOUT = 30  # seconds for one call; stops add their grace
 SILENCE = 15  # seconds without a line before a follower looks up
 STARTS_AT_ONCE = 3
 KEEP_UP = {"Name": "unless-stopped"}
 STAY_DOWN = {"Name": "no"}
 ADDRESS_TAKEN = "Address already in use"  # docker says it in no other way
+TASK_LEFT = re.compile(r"\btask [0-9a-f]{64}: already exists")  # so is this
 
 
 class DockerEngine:
@@ -169,10 +175,15 @@ class DockerEngine:
     @contextlib.contextmanager
     def _gone_meanwhile(self, name: str) -> Iterator[None]:
         """Removed, or being removed, between our look and our act: the next look will see it. Not
-        found may also be its network; that is told, or we would try for ever."""
+        found may also be its network; that is told, or we would try for ever. What a restart of the
+        engine left of it keeps it from ever starting again: then it is removed, to be made anew."""
         try:
             yield
         except APIError as error:
+            if TASK_LEFT.search(str(error.explanation)):
+                log.warning("%s cannot start any more, it is made anew: %s", name, error)
+                self._api.remove_container(name, force=True, v=False)
+                return
             seen = self.inspect(name) if error.status_code in {404, 409} else None
             gone = seen is None or seen.state == "dead"
             if error.status_code not in {404, 409} or not gone:

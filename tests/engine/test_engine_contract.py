@@ -7,6 +7,8 @@ import time
 from dataclasses import replace
 
 import pytest
+import requests
+from docker.errors import APIError
 
 from provisioner import names
 from provisioner.engines import docker as docker_engine
@@ -100,6 +102,32 @@ def test_a_container_without_its_network_is_refused_and_comes_up_with_it(rig):
         come_up()
 
     rig.engine.ensure_network(NETWORK)
+    rig.engine.ensure_created(spec)
+    rig.engine.ensure_started(spec.name)
+    assert rig.engine.inspect(spec.name).up
+
+
+@pytest.mark.parametrize("verb", ["ensure_started", "nudge"])
+def test_one_that_an_engine_can_never_start_again_is_removed_to_be_made_anew(
+    rig, verb, monkeypatch
+):
+    """Its words after a restart that left the container's task behind (20.10)."""
+    if isinstance(rig, FakeRig):
+        return
+    rig.engine.ensure_network(NETWORK)
+    spec = rig.spec()
+    rig.engine.ensure_created(spec)
+
+    def refuse(*_, **__):
+        said = f"task {'0a' * 32}: already exists"
+        raise APIError("409 Client Error", response=requests.Response(), explanation=said)
+
+    with monkeypatch.context() as patched:
+        for call in ("start", "restart"):
+            patched.setattr(rig.engine._api, call, refuse)
+        getattr(rig.engine, verb)(spec.name)
+    assert rig.engine.inspect(spec.name) is None
+
     rig.engine.ensure_created(spec)
     rig.engine.ensure_started(spec.name)
     assert rig.engine.inspect(spec.name).up
