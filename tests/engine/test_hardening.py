@@ -246,7 +246,7 @@ def test_two_hundred_orphans_at_once_stay_within_the_limit_and_end_with_the_agen
 
         node.engine.ensure_stopped(made.name, 2)
 
-        wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in group), 30)
+        wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in group), 10)
         assert not node.engine.inspect(made.name).up
     assert acme_box.run("true").code == 0
 
